@@ -25,8 +25,9 @@ enum class Code {
 /// The name of a code, as printed in JSON: "out_of_memory".
 std::string_view name(Code code) noexcept;
 
-/// A failure: a code, and one sentence for a person that says what to do. Value type. Making one from a
-/// string literal through `fixed` allocates nothing, so that lack of memory can be reported too.
+/// A failure: a code, and one sentence for a person that says what to do. Value type. Making one
+/// from a string literal through `fixed` allocates nothing, so that lack of memory can be reported
+/// too.
 class Error {
  public:
   Error(Code code, std::string message) noexcept : code_(code), message_(std::move(message)) {}

@@ -24,12 +24,15 @@ class StopListener;
 }  // namespace detail
 
 /// Who listens: a cheap value that is copied freely and may be read by any thread. Functions that
-/// make a token may throw `std::bad_alloc`, as `std::stop_source` does; nothing else here allocates.
+/// make a token may throw `std::bad_alloc`, as `std::stop_source` does; nothing else here
+/// allocates.
 class StopToken {
  public:
-  /// A token that never fires. Runs with such a token are not gated and nothing is recorded for them.
+  /// A token that never fires. Runs with such a token are not gated and nothing is recorded for
+  /// them.
   StopToken() noexcept = default;
-  explicit StopToken(std::shared_ptr<detail::StopState> state) noexcept : state_(std::move(state)) {}
+  explicit StopToken(std::shared_ptr<detail::StopState> state) noexcept
+      : state_(std::move(state)) {}
 
   /// Fires at `when`, with the reason `deadline`.
   static StopToken at(Clock::time_point when);
@@ -38,8 +41,8 @@ class StopToken {
   /// Fires once `*byte` is not 0. The byte is the caller's, may be written by any thread or signal
   /// handler, and must outlive every run that was given the token.
   static StopToken byte(const volatile unsigned char* byte);
-  /// Fires once `poll` returns true. It is called only inside `wait`, on the thread that waits: a run
-  /// that nobody waits for can not be stopped by it. It must not throw.
+  /// Fires once `poll` returns true. It is called only inside `wait`, on the thread that waits: a
+  /// run that nobody waits for can not be stopped by it. It must not throw.
   static StopToken callback(std::function<bool()> poll);
   /// Fires with a standard token.
   static StopToken from(std::stop_token token);
@@ -66,8 +69,9 @@ class StopSource {
   /// A source that also fires, with the reason `parent`, when `parent` does.
   explicit StopSource(const StopToken& parent);
 
-  /// Asks for a stop. Returns true if this was the first request. Runs the registered callbacks before
-  /// it returns. Allocates nothing and is safe from any thread, but not from a signal handler (use a byte).
+  /// Asks for a stop. Returns true if this was the first request. Runs the registered callbacks
+  /// before it returns. Allocates nothing and is safe from any thread, but not from a signal
+  /// handler (use a byte).
   bool request_stop(StopReason reason = StopReason::requested) noexcept;
   StopToken token() const noexcept { return StopToken(state_); }
 
@@ -75,9 +79,9 @@ class StopSource {
   std::shared_ptr<detail::StopState> state_;
 };
 
-/// Calls `callback` once when the token fires through a source or a standard token, on the thread that
-/// asked; at once if it fired already. The destructor waits for a call that runs on another thread.
-/// Bytes, deadlines and callbacks are looked at by runs, not by this class.
+/// Calls `callback` once when the token fires through a source or a standard token, on the thread
+/// that asked; at once if it fired already. The destructor waits for a call that runs on another
+/// thread. Bytes, deadlines and callbacks are looked at by runs, not by this class.
 class StopCallback {
  public:
   StopCallback(const StopToken& token, std::function<void(StopReason)> callback);

@@ -22,7 +22,8 @@ tl::unexpected<Error> fail(Result<T>&& result) {
   return tl::unexpected(std::move(result.error()));
 }
 
-/// The guard of a public door: runs `body`, which returns a Result, and turns `std::bad_alloc` into an Error.
+/// The guard of a public door: runs `body`, which returns a Result, and turns `std::bad_alloc` into
+/// an Error.
 template <typename Body>
 std::invoke_result_t<Body> guard(Body&& body) noexcept {
   try {
