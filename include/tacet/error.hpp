@@ -33,7 +33,9 @@ class Error {
   Error(Code code, std::string message) noexcept : code_(code), message_(std::move(message)) {}
 
   /// An error whose text has static storage duration. Never allocates.
-  static Error fixed(Code code, const char* message) noexcept { return Error(code, message); }
+  static Error fixed(Code code, const char* message) noexcept {
+    return Error(Fixed{}, code, message);
+  }
 
   /// The answer to a `std::bad_alloc` that reached a public door. Never allocates.
   static Error no_memory() noexcept {
@@ -47,7 +49,8 @@ class Error {
   }
 
  private:
-  Error(Code code, const char* message) noexcept : code_(code), fixed_(message) {}
+  struct Fixed {};
+  Error(Fixed, Code code, const char* message) noexcept : code_(code), fixed_(message) {}
 
   Code code_;
   const char* fixed_ = nullptr;
