@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backends/kernel.hpp"
+#include "backends/run_queue.hpp"
+#include "base/result.hpp"
+
+namespace tacet {
+
+struct DeviceInfo {
+  std::string name;         ///< "cpu"
+  std::string description;  ///< "AMD EPYC 9565, avx2, 2 threads"
+  std::uint64_t memory_total = 0;
+  std::uint64_t memory_free = 0;
+  /// The longest time from a store to an idle device that the device promises.
+  std::chrono::nanoseconds stop_bound{};
+};
+
+/// A part of a plan, compiled to what a device executes. Immutable; made by the device that runs
+/// it.
+class Tape {
+ public:
+  virtual ~Tape() = default;
+};
+
+/// Device memory; freed with its owner.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual std::byte* data() const noexcept = 0;
+  virtual std::size_t size() const noexcept = 0;
+};
+
+/// A place where plans run. Thread-safe. Buffers and tapes must not outlive it.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceInfo& info() const noexcept = 0;
+  /// The kernel that computes `node` here, or null.
+  virtual const Kernel* find(const NodeView& node) const noexcept = 0;
+  /// Memory for `purpose` ("the KV cache"), 64-byte aligned, zeroed. The error says what was asked,
+  /// for what, what is free.
+  virtual Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose) = 0;
+  /// Compiles a part whose kernels all came from `find`. The part may go afterwards; its weights
+  /// may not.
+  virtual Result<std::unique_ptr<Tape>> lower(const Part& part) = 0;
+  /// Copies inside device memory, while no run that uses either range is in flight.
+  virtual Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Where runs are submitted.
+  virtual RunQueue& queue() noexcept = 0;
+};
+
+}  // namespace tacet

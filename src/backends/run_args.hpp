@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "graph/kv_view.hpp"
+
+namespace tacet {
+
+/// What changes from run to run of one plan. The memory is the submitter's and must stay until the
+/// run has ended.
+struct RunArgs {
+  std::uint32_t rows = 0;                     ///< at most the plan's rows
+  std::span<const std::int32_t> tokens;       ///< rows
+  std::span<const std::int32_t> positions;    ///< rows
+  std::span<const std::int32_t> output_rows;  ///< the rows whose logits are asked for; may be empty
+  KvView kv;
+  float* logits = nullptr;  ///< output_rows.size() x vocabulary
+};
+
+}  // namespace tacet

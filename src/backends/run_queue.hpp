@@ -1,0 +1,163 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "backends/run_args.hpp"
+#include "base/result.hpp"
+#include "base/stop_slot.hpp"
+#include "base/stop_state.hpp"
+
+namespace tacet {
+
+class Tape;
+class RunQueue;
+
+/// How a run ended.
+enum class RunStatus : std::uint8_t { done, stopped, failed };
+
+/// What is known of a run that ended.
+struct RunResult {
+  RunStatus status = RunStatus::done;
+  StopReason reason = StopReason::none;  ///< of a stopped run
+  std::optional<Error> error;            ///< of a failed run
+  Clock::time_point requested_at{};      ///< of a stopped run: when the stop was asked for, or seen
+  Clock::time_point idle_at{};           ///< when the device had left the run
+  std::uint32_t steps_done = 0;          ///< tape steps that were finished
+  std::uint32_t steps = 0;               ///< tape steps in all
+};
+
+/// What is asked of a device.
+struct RunRequest {
+  const Tape* tape = nullptr;
+  RunArgs args;
+  StopToken token;
+  /// Runs with the same chain (a session) that are queued behind one that stops or fails, stop with
+  /// it.
+  const void* chain = nullptr;
+};
+
+/// One submission: its slot, its signals, its state. Owned by the queue; handed out by RunHandle.
+class RunState final : public detail::StopListener {
+ public:
+  explicit RunState(RunQueue& queue) noexcept : queue_(queue) {}
+
+  const RunRequest& request() const noexcept { return request_; }
+  /// The word that a device polls.
+  const std::atomic<std::uint32_t>& stop_word() const noexcept { return slot_.word(); }
+  /// Bytes, deadlines and countdowns, for a device that reads host memory; null if there are none.
+  const detail::HostSignals* host_signals() const noexcept {
+    return watched_ ? &signals_ : nullptr;
+  }
+  /// Callbacks, for the thread that waits; null if there are none.
+  const detail::HostSignals* callbacks() const noexcept {
+    return signals_.callbacks.empty() ? nullptr : &signals_;
+  }
+  bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+
+  /// Asks this run alone to stop; nothing happens if it has ended. Any thread.
+  void raise(StopReason reason, Clock::time_point when) noexcept;
+  void on_stop(StopReason reason, Clock::time_point when) noexcept override { raise(reason, when); }
+
+ private:
+  friend class RunQueue;
+  enum class Phase : std::uint8_t { preparing, queued, running, ended };
+
+  RunQueue& queue_;
+  RunRequest request_;
+  StopSlot slot_;
+  std::uint64_t epoch_ = 0;
+  detail::HostSignals signals_;
+  bool watched_ = false;
+  bool relayed_ = false;
+  Phase phase_ = Phase::ended;
+  RunResult result_;
+  std::atomic<bool> finished_ = true;
+  std::condition_variable changed_;
+};
+
+/// What a device does with the run at the head of its queue.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Starts `run` and returns at once; the executor calls `RunQueue::finish` when the device has
+  /// left it. Runs start one at a time.
+  virtual void start(RunState& run) noexcept = 0;
+  /// Lends the calling thread to `run` for a while. Returns false at once if that is of no use.
+  virtual bool lend(RunState&) noexcept { return false; }
+  /// Told, with no lock held, after the stop word of a running run was set.
+  virtual void raised(RunState&) noexcept {}
+  /// Whether the executor looks at `host_signals` itself; otherwise the relay does.
+  virtual bool reads_host_signals() const noexcept = 0;
+};
+
+/// The runs of one device in the order of their submission: starts them, stops queued ones, and
+/// hands out results. All logic of runs that does not depend on a device is here. Thread-safe.
+class RunQueue {
+ public:
+  explicit RunQueue(Executor& executor) noexcept : executor_(executor) {}
+  /// All runs must have ended.
+  ~RunQueue();
+
+  /// Submits a run. It makes progress without a waiter. After the first few runs nothing is
+  /// allocated here.
+  Result<RunState*> submit(const RunRequest& request);
+  /// Waits until the run has ended, calling its token's callbacks, and lending the thread where the
+  /// device takes it.
+  void wait(RunState& run) noexcept;
+  /// The result of a run that has ended.
+  const RunResult& result(const RunState& run) const noexcept { return run.result_; }
+  /// Gives a run that has ended back for reuse.
+  void release(RunState& run) noexcept;
+  /// Stops everything in flight with `reason`.
+  void stop_all(StopReason reason) noexcept;
+
+  /// Called by the executor when the device has left `run`. `status` is `done`, `stopped` or
+  /// `failed` with an error.
+  void finish(RunState& run, RunStatus status, std::uint32_t steps_done, std::uint32_t steps,
+              std::optional<Error> error = std::nullopt) noexcept;
+
+ private:
+  friend class RunState;
+  void raised(RunState& run) noexcept;
+  void settle(RunState& run, RunStatus status, StopReason reason,
+              std::optional<Error> error) noexcept;
+  void start_next() noexcept;
+
+  Executor& executor_;
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<RunState>> states_;
+  std::vector<RunState*> free_;
+  std::vector<RunState*> waiting_;  ///< submission order, running_ not among them
+  RunState* running_ = nullptr;
+};
+
+/// Owns one submission: stops it and waits for it when destroyed.
+class RunHandle {
+ public:
+  RunHandle() noexcept = default;
+  RunHandle(RunQueue& queue, RunState& run) noexcept : queue_(&queue), run_(&run) {}
+  RunHandle(RunHandle&& other) noexcept
+      : queue_(other.queue_), run_(std::exchange(other.run_, nullptr)) {}
+  RunHandle& operator=(RunHandle&& other) noexcept;
+  ~RunHandle() { reset(); }
+
+  explicit operator bool() const noexcept { return run_ != nullptr; }
+  bool finished() const noexcept { return run_->finished(); }
+  const RunResult& wait() noexcept;
+  void stop(StopReason reason = StopReason::requested) noexcept {
+    run_->raise(reason, Clock::now());
+  }
+  void reset() noexcept;
+
+ private:
+  RunQueue* queue_ = nullptr;
+  RunState* run_ = nullptr;
+};
+
+}  // namespace tacet

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <span>
+
+#include "graph/builder.hpp"
+#include "graph/op.hpp"
+
+/// The ops. R: rows of the run, W: width, all activations f32. "Weight" inputs may have any weight
+/// type.
+namespace tacet::ops {
+
+/// embed(table {V, W}, tokens i32 {R}) -> {R, W}: rows of a table of weights. Token ids are clamped
+/// to the table.
+extern const Op embed;
+
+/// matmul(weight {N, K}, x {R, K}, [bias f32 {N}]) -> {R, N}: y = x weight^T + bias.
+extern const Op matmul;
+
+/// add(a {R, W}, b {R, W} or f32 weight {W}) -> {R, W}.
+extern const Op add;
+
+/// mul(a {R, W}, b {R, W}) -> {R, W}.
+extern const Op mul;
+
+/// silu(x {R, W}) -> {R, W}: x / (1 + exp(-x)).
+extern const Op silu;
+
+struct NormAttributes {
+  float epsilon;
+  std::int32_t
+      groups;  ///< 1: over the whole row; h: over each of h equal parts of a row (a norm per head)
+};
+/// rms_norm(x {R, W}, weight f32 {W / groups}) -> {R, W}: x / sqrt(mean(x^2) + epsilon) * weight.
+extern const Op rms_norm;
+
+struct RopeTableAttributes {
+  float base;         ///< theta of RoFormer (arXiv:2104.09864): 10000 there
+  std::int32_t size;  ///< rotated elements of a head, even
+  float scale;        ///< positions are multiplied by it; 1: plain
+};
+/// rope_table(positions i32 {R}, [factors f32 {size / 2}]) -> {R, size}: for pair i of position p
+/// the angle p * scale * base^(-2i / size) / factors[i]; first size / 2 cosines, then size / 2
+/// sines.
+extern const Op rope_table;
+
+struct RopeAttributes {
+  std::int32_t heads;
+  bool interleaved;  ///< pairs (2i, 2i+1), as Llama; otherwise (i, i + size / 2), as NeoX and Qwen
+};
+/// rope(x {R, heads * D}, table {R, size}) -> {R, heads * D}: rotates the first `size` elements of
+/// each head.
+extern const Op rope;
+
+/// kv_write(k {R, heads * Dk}, v {R, heads * Dv}, keys state {heads, Dk}, values state {heads, Dv})
+/// -> the two states: stores row r in cell past + r, in the states' types.
+extern const Op kv_write;
+
+struct AttentionAttributes {
+  std::int32_t
+      heads;    ///< of the queries; a multiple of the heads of the keys (GQA, arXiv:2305.13245)
+  float scale;  ///< of the scores, 1 / sqrt(head size) as a rule
+};
+/// attention(q {R, heads * Dk}, keys state {kv heads, Dk}, values state {kv heads, Dv}) -> {R,
+/// heads * Dv}: causal, row r sees the cells 0 to past + r.
+extern const Op attention;
+
+/// select_rows(x {R, W}, rows i32 {S}) -> {S, W}. Row numbers are clamped to the run's rows.
+extern const Op select_rows;
+
+// Fused ops. Each decomposes into the ops above; the planner makes them where the device has a row
+// for them.
+
+/// add_rms_norm(a {R, W}, b {R, W}, weight f32 {W}) -> sum {R, W}, normed {R, W}. NormAttributes
+/// with groups 1.
+extern const Op add_rms_norm;
+
+/// norm_rope(x {R, heads * D}, weight f32 {D}, table {R, size}) -> {R, heads * D}: a norm per head,
+/// then rope.
+struct NormRopeAttributes {
+  float epsilon;
+  RopeAttributes rope;
+};
+extern const Op norm_rope;
+
+/// matmul3(w0 {N0, K}, w1 {N1, K}, w2 {N2, K}, x {R, K}, [b0, b1, b2 f32]) -> three products of one
+/// input (queries, keys, values). Either no bias or all three.
+extern const Op matmul3;
+
+/// up_gate(gate {N, K}, up {N, K}, x {R, K}) -> {R, N}: silu(x gate^T) * (x up^T).
+extern const Op up_gate;
+
+/// All ops, and the fused ones among them.
+std::span<const Op* const> all() noexcept;
+std::span<const Op* const> fused() noexcept;
+
+}  // namespace tacet::ops
