@@ -56,9 +56,9 @@ extern const Op rope;
 extern const Op kv_write;
 
 struct AttentionAttributes {
-  std::int32_t
-      heads;    ///< of the queries; a multiple of the heads of the keys (GQA, arXiv:2305.13245)
-  float scale;  ///< of the scores, 1 / sqrt(head size) as a rule
+  std::int32_t heads;     ///< of the queries; a multiple of the keys' heads (GQA, arXiv:2305.13245)
+  float scale;            ///< of the scores, 1 / sqrt(head size) as a rule
+  std::int32_t max_keys;  ///< the largest past + rows of any run of the plan: sizes scratch memory
 };
 /// attention(q {R, heads * Dk}, keys state {kv heads, Dk}, values state {kv heads, Dv}) -> {R,
 /// heads * Dv}: causal, row r sees the cells 0 to past + r.

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tacet/error.hpp"
+#include "tacet/model.hpp"
+#include "tacet/stop.hpp"
+
+namespace tacet {
+
+enum class LogLevel { debug, info, warning, error };
+
+/// Receives log lines: one sentence, without a newline. Called by any thread, one call at a time.
+/// Must not throw.
+using LogFunction = std::function<void(LogLevel, std::string_view)>;
+
+struct EngineOptions {
+  /// Threads that compute; 0: one for each core that this process may use.
+  unsigned threads = 0;
+  /// Where log lines go; empty: lines of level `warning` and above go to standard error.
+  LogFunction log;
+};
+
+/// A device that models can run on.
+struct DeviceDescription {
+  std::string name;         ///< "cpu"
+  std::string description;  ///< processor, instruction set, threads
+  std::uint64_t memory_total = 0;
+  std::uint64_t memory_free = 0;
+  std::chrono::nanoseconds
+      stop_bound{};  ///< the longest work between two polls that the device promises
+};
+
+/// How a file's bytes come into memory.
+enum class LoadMode {
+  map,  ///< mapped: starts at once, shares memory between processes; the file must not be cut short
+        ///< meanwhile
+  read,  ///< copied: safe from later changes of the file
+};
+
+struct LoadOptions {
+  LoadMode mode = LoadMode::map;
+  /// Stops the load; the result is then an Error with Code::stopped.
+  StopToken stop;
+  /// Told how many bytes are resident, a few hundred times at most. Must not throw.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+};
+
+namespace detail {
+class EngineImpl;
+}
+
+/// The devices of this process and what they share: the root of everything. A cheap handle; models
+/// keep it alive. Thread-safe.
+class Engine {
+ public:
+  static Result<Engine> create(EngineOptions options = {});
+
+  std::vector<DeviceDescription> devices() const;
+
+  /// Loads a GGUF model: reads and checks the file, makes the weights resident.
+  Result<Model> load(const std::string& path, const LoadOptions& options = {}) const;
+  /// A model from bytes in memory, such as one that is linked into the program. They must outlive
+  /// the model.
+  Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options = {}) const;
+
+ private:
+  explicit Engine(std::shared_ptr<detail::EngineImpl> impl) noexcept : impl_(std::move(impl)) {}
+  std::shared_ptr<detail::EngineImpl> impl_;
+};
+
+}  // namespace tacet

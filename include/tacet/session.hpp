@@ -1,0 +1,159 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tacet/error.hpp"
+#include "tacet/stop.hpp"
+
+namespace tacet {
+
+using Token = std::int32_t;
+
+namespace detail {
+class ModelImpl;
+class SessionImpl;
+class CallImpl;
+}  // namespace detail
+
+/// How a call ended.
+enum class Status { done, stopped, failed };
+std::string_view name(Status status) noexcept;
+
+/// Why `generate` was done.
+enum class Finish {
+  none,         ///< it was not done, or the call was not a `generate`
+  end_token,    ///< the model ended its answer
+  stop_string,  ///< one of the stop strings came up
+  token_limit,  ///< max_tokens were delivered
+};
+std::string_view name(Finish finish) noexcept;
+
+/// What came of a call. `stopped` is not an error: the session is what it was before the call
+/// (before the token in flight, for `generate`), bit for bit, and the same call again gives what it
+/// would have given.
+struct Outcome {
+  Status status = Status::done;
+  StopReason reason = StopReason::none;  ///< of a stopped call
+  std::optional<Error> error;            ///< of a failed call
+  Finish finish = Finish::none;
+  std::uint32_t tokens = 0;      ///< committed by the call: evaluated, or delivered by `generate`
+  std::uint32_t steps_done = 0;  ///< how far the stopped run got
+  std::uint32_t steps = 0;       ///< of how many
+  /// From the request to the device being idle, and to this call's return. For a byte or a callback
+  /// from the moment that the run saw it.
+  std::chrono::nanoseconds to_idle{};
+  std::chrono::nanoseconds to_return{};
+
+  bool done() const noexcept { return status == Status::done; }
+  bool stopped() const noexcept { return status == Status::stopped; }
+};
+
+/// In what the keys and values of a session are kept.
+enum class KvType { f32, f16, q8_0 };
+
+struct SessionOptions {
+  std::uint32_t context =
+      0;  ///< tokens it can hold; 0: what the model was trained for, at most 4096
+  KvType k_type = KvType::f16;
+  KvType v_type = KvType::f16;
+};
+
+struct SamplerOptions {
+  float temperature = 0;    ///< 0: the most likely token; else logits are divided by it
+  std::uint32_t top_k = 0;  ///< keep the k most likely; 0: all
+  float top_p = 1;          ///< keep the smallest set whose probability reaches p; 1: all
+  float min_p = 0;          ///< keep what is at least this part of the best probability; 0: all
+  float repeat_penalty =
+      1;  ///< divides (multiplies, if negative) logits of recent tokens; 1: none (arXiv:1909.05858)
+  std::uint32_t repeat_last = 64;  ///< how many tokens are recent
+  std::optional<std::uint64_t>
+      seed;  ///< restarts the session's random generator; empty: it goes on
+};
+
+struct EvaluateOptions {
+  /// On a stop, keep the whole chunks of the prompt that finished; Outcome::tokens says how many
+  /// tokens.
+  bool keep_progress = false;
+};
+
+struct GenerateOptions {
+  std::uint32_t max_tokens = 0;  ///< 0: until the model ends or the context is full
+  SamplerOptions sampler;
+  std::vector<std::string> stop;  ///< strings that end the answer; they are not delivered
+  bool special = false;           ///< deliver control tokens as text too
+};
+
+/// Receives text as it is generated: whole UTF-8 characters, in order; valid during the call. Must
+/// not throw.
+using TextFunction = std::function<void(std::string_view text)>;
+
+/// A submission in flight: makes progress by itself. Destroying it stops it and waits. Its session
+/// must outlive it, and is not to be used meanwhile except to submit more.
+class Run {
+ public:
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+  ~Run();
+
+  /// Whether it has ended; never blocks.
+  bool finished() const noexcept;
+  /// Waits for the end; callbacks of the token run here. Says the same each time.
+  const Outcome& wait() noexcept;
+  /// Asks this run to stop. Any thread.
+  void stop() noexcept;
+
+ private:
+  friend class Session;
+  explicit Run(std::unique_ptr<detail::CallImpl> impl) noexcept;
+  std::unique_ptr<detail::CallImpl> impl_;
+};
+
+/// One conversation: the tokens so far, their keys and values, the random generator. Used by one
+/// thread at a time; a stop may come from any. Destroying it stops what is in flight and waits.
+/// Movable.
+class Session {
+ public:
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  std::uint32_t context() const noexcept;
+  /// The committed tokens, prompts and answers.
+  std::span<const Token> tokens() const noexcept;
+  /// Logits after the last evaluated token, one for each token of the vocabulary; empty at first.
+  /// Valid until the next call.
+  std::span<const float> logits() const noexcept;
+
+  /// Appends `tokens` and computes them: the prompt. Atomic.
+  Outcome evaluate(std::span<const Token> tokens, const StopToken& stop = {},
+                   const EvaluateOptions& options = {});
+  /// The same without waiting. Several may be queued; those behind a stopped one stop with it
+  /// (reason `parent`).
+  Result<Run> submit(std::span<const Token> tokens, const StopToken& stop = {},
+                     const EvaluateOptions& options = {});
+  /// Generates an answer token by token. Each delivered token is committed: a stop loses only the
+  /// token in flight.
+  Outcome generate(const GenerateOptions& options, const TextFunction& on_text,
+                   const StopToken& stop = {});
+
+  /// A second session with the same past; whole pages of memory are shared.
+  Result<Session> fork() const;
+  /// Forgets all but the first `count` tokens. Logits are not readable until the next evaluate or
+  /// generate, which computes the last kept token anew.
+  Result<void> truncate(std::uint32_t count);
+
+ private:
+  friend class Model;
+  explicit Session(std::unique_ptr<detail::SessionImpl> impl) noexcept;
+  std::unique_ptr<detail::SessionImpl> impl_;
+};
+
+}  // namespace tacet
