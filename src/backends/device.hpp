@@ -16,7 +16,6 @@ struct DeviceInfo {
   std::string name;         ///< "cpu"
   std::string description;  ///< "AMD EPYC 9565, avx2, 2 threads"
   std::uint64_t memory_total = 0;
-  std::uint64_t memory_free = 0;
   /// The longest time from a store to an idle device that the device promises.
   std::chrono::nanoseconds stop_bound{};
 };
@@ -42,6 +41,8 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const noexcept = 0;
+  /// Bytes that could be allocated now; 0 if that is not known.
+  virtual std::uint64_t memory_free() const = 0;
   /// The kernel that computes `node` here, or null.
   virtual const Kernel* find(const NodeView& node) const noexcept = 0;
   /// Memory for `purpose` ("the KV cache"), 64-byte aligned, zeroed. The error says what was asked,

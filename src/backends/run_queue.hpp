@@ -72,6 +72,7 @@ class RunState final : public detail::StopListener {
   RunRequest request_;
   StopSlot slot_;
   std::uint64_t epoch_ = 0;
+  std::uint64_t serial_ = 0;  ///< order of submission
   detail::HostSignals signals_;
   bool watched_ = false;
   bool relayed_ = false;
@@ -101,8 +102,10 @@ class Executor {
 class RunQueue {
  public:
   explicit RunQueue(Executor& executor) noexcept : executor_(executor) {}
+  RunQueue(const RunQueue&) = delete;
+  RunQueue& operator=(const RunQueue&) = delete;
   /// All runs must have ended.
-  ~RunQueue();
+  ~RunQueue() = default;
 
   /// Submits a run. It makes progress without a waiter. After the first few runs nothing is
   /// allocated here.
@@ -114,9 +117,6 @@ class RunQueue {
   const RunResult& result(const RunState& run) const noexcept { return run.result_; }
   /// Gives a run that has ended back for reuse.
   void release(RunState& run) noexcept;
-  /// Stops everything in flight with `reason`.
-  void stop_all(StopReason reason) noexcept;
-
   /// Called by the executor when the device has left `run`. `status` is `done`, `stopped` or
   /// `failed` with an error.
   void finish(RunState& run, RunStatus status, std::uint32_t steps_done, std::uint32_t steps,
@@ -124,17 +124,20 @@ class RunQueue {
 
  private:
   friend class RunState;
-  void raised(RunState& run) noexcept;
-  void settle(RunState& run, RunStatus status, StopReason reason,
-              std::optional<Error> error) noexcept;
+  RunState& take();
   void start_next() noexcept;
+  void raised(RunState& run) noexcept;
+  void settle(RunState& run, RunStatus status) noexcept;
+  void close(RunState& run, RunStatus status) noexcept;
+  RunState* take_follower(const RunState& run) noexcept;
 
   Executor& executor_;
   std::mutex mutex_;
   std::deque<std::unique_ptr<RunState>> states_;
   std::vector<RunState*> free_;
-  std::vector<RunState*> waiting_;  ///< submission order, running_ not among them
+  std::vector<RunState*> waiting_;  ///< in the order of submission
   RunState* running_ = nullptr;
+  std::uint64_t submitted_ = 0;
 };
 
 /// Owns one submission: stops it and waits for it when destroyed.

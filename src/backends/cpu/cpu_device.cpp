@@ -1,0 +1,171 @@
+#include "backends/cpu/cpu_device.hpp"
+
+#include <sched.h>
+
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "backends/cpu/executor.hpp"
+
+namespace tacet {
+
+namespace {
+
+using namespace cpu;
+
+constexpr unsigned most_threads = 512;
+
+unsigned usable_cores() noexcept {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// A line of /proc/meminfo in bytes; 0 if there is none.
+std::uint64_t memory_info(std::string_view key) {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t kilobytes = 0;
+  std::string unit;
+  while (file >> name >> kilobytes) {
+    std::getline(file, unit);
+    if (name == key) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "processor";
+}
+
+class HostBuffer final : public Buffer {
+ public:
+  explicit HostBuffer(std::size_t bytes) : bytes_(bytes), size_(bytes) {
+    std::memset(bytes_.data(), 0, bytes);
+  }
+  std::byte* data() const noexcept override { return bytes_.data(); }
+  std::size_t size() const noexcept override { return size_; }
+
+ private:
+  AlignedBytes bytes_;
+  std::size_t size_;
+};
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(unsigned threads, Isa isa)
+      : kernels_(kernels(isa)),
+        scratch_((std::max(1U, threads - 1) + 1) * scratch_bytes),
+        executor_(threads, scratch_pointers(threads)),
+        queue_(executor_) {
+    executor_.attach(queue_);
+    info_.name = "cpu";
+    info_.description = fmt::format("{}, {}, {} thread{}", processor_name(), cpu::name(isa),
+                                    threads, threads == 1 ? "" : "s");
+    info_.memory_total = memory_info("MemTotal:");
+    info_.stop_bound = std::chrono::nanoseconds(static_cast<std::int64_t>(chunk_seconds * 1e9));
+  }
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  std::uint64_t memory_free() const override { return memory_info("MemAvailable:"); }
+
+  const Kernel* find(const NodeView& node) const noexcept override {
+    for (const CpuKernel& kernel : kernels_)
+      if (kernel.op == node.op && (kernel.supports == nullptr || kernel.supports(node)))
+        return &kernel;
+    return nullptr;
+  }
+
+  Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose) override {
+    const std::uint64_t free = memory_free();
+    if (free == 0 || bytes <= free) {
+      try {
+        return std::make_unique<HostBuffer>(bytes);
+      } catch (const std::bad_alloc&) {
+      }
+    }
+    return fail(
+        Code::out_of_memory,
+        "The host has no {:.1f} MiB for {} ({:.1f} MiB are free); use a smaller context or model.",
+        mib(bytes), purpose, mib(free));
+  }
+
+  Result<std::unique_ptr<Tape>> lower(const Part& part) override {
+    TapeBuilder builder;
+    for (const PlacedNode& node : part.nodes) {
+      builder.node(node.name);
+      static_cast<const CpuKernel*>(node.kernel)->emit(node, builder);
+    }
+    auto arena = arena_of(part.arena_bytes);
+    if (!arena) return fail(std::move(arena));
+    return std::make_unique<CpuTape>(std::move(builder), std::move(*arena));
+  }
+
+  Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+
+  RunQueue& queue() noexcept override { return queue_; }
+
+ private:
+  static double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
+
+  std::vector<std::byte*> scratch_pointers(unsigned threads) {
+    std::vector<std::byte*> pointers;
+    for (unsigned i = 0; i <= std::max(1U, threads - 1); ++i)
+      pointers.push_back(scratch_.data() + i * scratch_bytes);
+    return pointers;
+  }
+
+  /// Runs execute one at a time, so all tapes share one arena: the largest that any of them needs.
+  /// Tapes that were compiled before it grew keep the smaller one.
+  Result<std::shared_ptr<AlignedBytes>> arena_of(std::size_t bytes) {
+    const std::lock_guard lock(arena_mutex_);
+    if (arena_ == nullptr || bytes > arena_bytes_) {
+      try {
+        arena_ = std::make_shared<AlignedBytes>(std::max<std::size_t>(bytes, 64));
+      } catch (const std::bad_alloc&) {
+        return fail(
+            Code::out_of_memory,
+            "The host has no {:.1f} MiB for intermediate values; use a smaller context or model.",
+            mib(bytes));
+      }
+      arena_bytes_ = bytes;
+    }
+    return arena_;
+  }
+
+  std::span<const CpuKernel> kernels_;
+  AlignedBytes scratch_;
+  CpuExecutor executor_;
+  RunQueue queue_;
+  DeviceInfo info_;
+  std::mutex arena_mutex_;
+  std::shared_ptr<AlignedBytes> arena_;
+  std::size_t arena_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
+  const unsigned threads = options.threads == 0 ? usable_cores() : options.threads;
+  if (threads > most_threads)
+    return fail(Code::invalid_argument, "{} threads are too many; use at most {}.", threads,
+                most_threads);
+  try {
+    return std::make_unique<CpuDevice>(threads, options.isa);
+  } catch (const std::system_error&) {
+    return fail(Code::out_of_memory,
+                "The system refuses {} threads; use fewer, or raise the limit on threads.",
+                threads);
+  }
+}
+
+}  // namespace tacet

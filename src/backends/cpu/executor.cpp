@@ -1,0 +1,184 @@
+#include "backends/cpu/executor.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/spin.hpp"
+
+namespace tacet::cpu {
+
+namespace {
+
+/// How long a worker looks for the next run before it sleeps, so that the steps of a decode follow
+/// one another without waking threads.
+constexpr std::chrono::microseconds look_before_sleep{50};
+/// After so many looks at a chunk that another thread holds, that thread is probably not running:
+/// give way to it.
+constexpr int spins_before_yield = 2000;
+
+}  // namespace
+
+AlignedBytes::AlignedBytes(std::size_t bytes)
+    : data_(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}))) {}
+AlignedBytes::AlignedBytes(AlignedBytes&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)) {}
+AlignedBytes& AlignedBytes::operator=(AlignedBytes&& other) noexcept {
+  std::swap(data_, other.data_);
+  return *this;
+}
+AlignedBytes::~AlignedBytes() {
+  if (data_ != nullptr) ::operator delete (data_, std::align_val_t{64});
+}
+
+CpuTape::CpuTape(TapeBuilder builder, std::shared_ptr<AlignedBytes> arena)
+    : steps_(builder.take_steps()),
+      arguments_(builder.take_arguments()),
+      names_(builder.take_names()),
+      arena_(std::move(arena)),
+      first_chunk_(steps_.size() + 1) {}
+
+CpuExecutor::CpuExecutor(unsigned threads, std::span<std::byte* const> scratch)
+    : threads_(threads), scratch_(scratch.begin(), scratch.end()) {
+  const unsigned workers = std::max(1U, threads - 1);
+  workers_.reserve(workers);
+  try {
+    for (unsigned i = 0; i < workers; ++i) workers_.emplace_back([this, i] { work(i); });
+  } catch (...) {
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    throw;
+  }
+}
+
+CpuExecutor::~CpuExecutor() {
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+    started_.fetch_add(1, std::memory_order_release);
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void CpuExecutor::start(RunState& run) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    run_ = &run;
+    tape_ = static_cast<const CpuTape*>(run.request().tape);
+    std::uint64_t chunks = 0;
+    for (std::size_t i = 0; i < tape_->steps_.size(); ++i) {
+      tape_->first_chunk_[i] = chunks;
+      chunks += tape_->steps_[i].count(tape_->steps_[i].arguments, run.request().args);
+    }
+    tape_->first_chunk_.back() = chunks_ = chunks;
+    next_.store(0, std::memory_order_relaxed);
+    done_.store(0, std::memory_order_relaxed);
+    open_ = chunks != 0;
+    started_.fetch_add(1, std::memory_order_release);
+  }
+  if (chunks_ == 0)
+    end_run();
+  else
+    wake_.notify_all();
+}
+
+void CpuExecutor::work(unsigned index) noexcept {
+  std::uint64_t seen = 0;
+  for (;;) {
+    // A lone thread leaves the core to the waiter; otherwise the next run is probably near.
+    const Clock::time_point sleep_at =
+        Clock::now() + (threads_ > 1 ? look_before_sleep : look_before_sleep * 0);
+    while (started_.load(std::memory_order_acquire) == seen && Clock::now() < sleep_at)
+      for (int i = 0; i < 16; ++i) spin_pause();
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return quit_ || started_.load(std::memory_order_relaxed) != seen; });
+      if (quit_) return;
+      seen = started_.load(std::memory_order_relaxed);
+    }
+    if (!join(nullptr)) continue;
+    take_chunks(scratch_[index], nullptr);
+    leave(false);
+  }
+}
+
+bool CpuExecutor::lend(RunState& run) noexcept {
+  if (!join(&run)) return false;
+  take_chunks(scratch_.back(), run.callbacks());
+  leave(true);
+  return true;
+}
+
+/// Takes a place in the current run; for a waiter, which names its run, the waiter's place.
+bool CpuExecutor::join(const RunState* waited) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!open_ || participants_ >= threads_ || next_.load(std::memory_order_relaxed) >= chunks_)
+    return false;
+  if (waited != nullptr) {
+    if (run_ != waited || lent_) return false;
+    lent_ = true;
+  }
+  ++participants_;
+  return true;
+}
+
+/// Gives the place up. A thread leaves only when no chunk is left or the run is to stop, so the
+/// last one ends it.
+void CpuExecutor::leave(bool lent) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (lent) lent_ = false;
+    if (--participants_ != 0) return;
+    open_ = false;
+  }
+  end_run();
+}
+
+void CpuExecutor::end_run() noexcept {
+  const std::uint64_t done = done_.load(std::memory_order_acquire);
+  const auto& first = tape_->first_chunk_;
+  const auto steps = static_cast<std::uint32_t>(tape_->steps_.size());
+  const auto steps_done = static_cast<std::uint32_t>(
+      std::upper_bound(first.begin() + 1, first.end(), done) - first.begin() - 1);
+  queue_->finish(*run_, done == chunks_ ? RunStatus::done : RunStatus::stopped, steps_done, steps);
+}
+
+/// Runs the chunks that this thread can get. Returns when none is left or the run is to stop.
+void CpuExecutor::take_chunks(std::byte* scratch, const detail::HostSignals* callbacks) noexcept {
+  RunState& run = *run_;
+  const CpuTape& tape = *tape_;
+  const std::atomic<std::uint32_t>& word = run.stop_word();
+  const detail::HostSignals* host = run.host_signals();
+  const ChunkContext context{&run.request().args, tape.arena(), scratch};
+  const auto raise = [&run](StopReason reason) {
+    if (reason != StopReason::none) run.raise(reason, Clock::now());
+    return reason != StopReason::none;
+  };
+  std::size_t step = 0;
+  for (;;) {
+    const std::uint64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
+    if (chunk >= chunks_) return;
+    while (chunk >= tape.first_chunk_[step + 1]) ++step;
+    const std::uint64_t before = tape.first_chunk_[step];
+    for (int spins = 0; done_.load(std::memory_order_acquire) < before; ++spins) {
+      if (word.load(std::memory_order_relaxed) != 0) return;
+      if (spins < spins_before_yield) {
+        spin_pause();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+    if (word.load(std::memory_order_relaxed) != 0) return;
+    if (host != nullptr && raise(host->check())) return;
+    if (callbacks != nullptr && raise(callbacks->call())) return;
+    const TapeStep& s = tape.steps_[step];
+    s.chunk(s.arguments, context, static_cast<std::uint32_t>(chunk - before));
+    done_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+}  // namespace tacet::cpu

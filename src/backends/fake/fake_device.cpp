@@ -1,0 +1,268 @@
+#include "backends/fake/fake_device.hpp"
+
+#include <condition_variable>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "ops/ops.hpp"
+
+namespace tacet {
+
+namespace {
+
+/// A node as the fake device keeps it: the plan that it came from may be gone.
+struct FakeStep {
+  const Op* op;
+  Attributes attributes;
+  std::vector<ValueType> input_types;
+  std::vector<ValueType> output_types;
+  std::vector<Ref> inputs;
+  std::vector<Ref> outputs;
+  bool selected;
+};
+
+struct FakeTape final : Tape {
+  std::vector<FakeStep> steps;
+  mutable std::vector<std::byte> arena;
+};
+
+class FakeBuffer final : public Buffer {
+ public:
+  FakeBuffer(std::size_t bytes, std::atomic<std::uint64_t>& used) : bytes_(bytes), used_(used) {
+    used_ += bytes;
+  }
+  ~FakeBuffer() override { used_ -= bytes_.size(); }
+  std::byte* data() const noexcept override { return const_cast<std::byte*>(bytes_.data()); }
+  std::size_t size() const noexcept override { return bytes_.size(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::atomic<std::uint64_t>& used_;
+};
+
+const void* input_data(const Ref& ref, const FakeTape& tape, const RunArgs& args) noexcept {
+  switch (ref.space) {
+    case Ref::Space::weight:
+      return ref.data;
+    case Ref::Space::arena:
+      return tape.arena.data() + ref.offset;
+    case Ref::Space::tokens:
+      return args.tokens.data();
+    case Ref::Space::positions:
+      return args.positions.data();
+    case Ref::Space::output_rows:
+      return args.output_rows.data();
+    case Ref::Space::logits:
+      return args.logits;
+    default:
+      return nullptr;
+  }
+}
+
+void compute(const FakeStep& step, const FakeTape& tape, const RunArgs& args) {
+  std::vector<HostTensor> inputs;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i)
+    inputs.push_back(
+        {step.input_types[i], input_data(step.inputs[i], tape, args), step.inputs[i].layer});
+  std::vector<std::span<float>> outputs;
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i].space == Ref::Space::state) continue;
+    auto* data = step.outputs[i].space == Ref::Space::logits
+                     ? args.logits
+                     : reinterpret_cast<float*>(tape.arena.data() + step.outputs[i].offset);
+    const std::uint32_t rows =
+        step.selected ? static_cast<std::uint32_t>(args.output_rows.size()) : args.rows;
+    outputs.emplace_back(data, static_cast<std::size_t>(rows) *
+                                   static_cast<std::size_t>(step.output_types[i].shape.width()));
+  }
+  const std::uint32_t rows =
+      step.selected ? static_cast<std::uint32_t>(args.output_rows.size()) : args.rows;
+  if (rows != 0) step.op->reference({step.attributes, inputs, outputs, rows, &args.kv});
+}
+
+class FakeDeviceImpl final : public FakeDevice, public Executor {
+ public:
+  explicit FakeDeviceImpl(FakeOptions options) : options_(std::move(options)), queue_(*this) {
+    info_ = {.name = options_.name,
+             .description = "a device for tests",
+             .memory_total = options_.memory,
+             .stop_bound = std::chrono::milliseconds(100)};
+    for (const Op* op : ops::all())
+      if (!options_.lacks.contains(op->name)) kernels_.push_back({.op = op, .name = op->name});
+    thread_ = std::thread([this] { loop(); });
+  }
+
+  ~FakeDeviceImpl() override {
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  std::uint64_t memory_free() const override { return options_.memory - used_; }
+  const Kernel* find(const NodeView& node) const noexcept override {
+    for (const Kernel& kernel : kernels_)
+      if (kernel.op == node.op) return &kernel;
+    return nullptr;
+  }
+  Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose) override {
+    if (bytes > memory_free())
+      return fail(Code::out_of_memory,
+                  "{} has no {} bytes for {} ({} are free); use a smaller context or model.",
+                  options_.name, bytes, purpose, memory_free());
+    return std::make_unique<FakeBuffer>(bytes, used_);
+  }
+  Result<std::unique_ptr<Tape>> lower(const Part& part) override {
+    auto tape = std::make_unique<FakeTape>();
+    tape->arena.resize(part.arena_bytes);
+    for (const PlacedNode& node : part.nodes)
+      tape->steps.push_back({.op = node.view.op,
+                             .attributes = *node.view.attributes,
+                             .input_types = {node.view.inputs.begin(), node.view.inputs.end()},
+                             .output_types = {node.view.outputs.begin(), node.view.outputs.end()},
+                             .inputs = {node.inputs.begin(), node.inputs.end()},
+                             .outputs = {node.outputs.begin(), node.outputs.end()},
+                             .selected = node.selected});
+    return tape;
+  }
+  Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    if (lost_) return lost();
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+  RunQueue& queue() noexcept override { return queue_; }
+
+  bool reads_host_signals() const noexcept override { return false; }
+  void start(RunState& run) noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      run_ = &run;
+    }
+    changed_.notify_all();
+  }
+  void raised(RunState&) noexcept override {
+    { const std::lock_guard lock(mutex_); }
+    changed_.notify_all();
+  }
+
+  void fail_at(std::uint32_t step) noexcept override { fail_at_ = step; }
+  void lose_at(std::uint32_t step) noexcept override { lose_at_ = step; }
+  void hold_at(std::uint32_t step) noexcept override {
+    const std::lock_guard lock(mutex_);
+    hold_at_ = step;
+    released_ = false;
+  }
+  void complete_late(bool late) noexcept override {
+    const std::lock_guard lock(mutex_);
+    late_ = late;
+    released_ = false;
+  }
+  void let_go() noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      released_ = true;
+    }
+    changed_.notify_all();
+  }
+  void wait_until_held() noexcept override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return held_; });
+  }
+  std::uint64_t steps_executed() const noexcept override { return executed_; }
+
+ private:
+  tl::unexpected<Error> lost() const {
+    return fail(Code::device_lost, "{} was lost; start the process again, or use another device.",
+                options_.name);
+  }
+
+  void hold(const RunState* stoppable) {
+    std::unique_lock lock(mutex_);
+    held_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] {
+      return released_ ||
+             (stoppable != nullptr && stoppable->stop_word().load(std::memory_order_relaxed) != 0);
+    });
+    held_ = false;
+    changed_.notify_all();
+  }
+
+  void loop() {
+    for (;;) {
+      RunState* run = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return quit_ || run_ != nullptr; });
+        if (run_ == nullptr) return;
+        run = std::exchange(run_, nullptr);
+      }
+      execute(*run);
+    }
+  }
+
+  void execute(RunState& run) {
+    const auto& tape = static_cast<const FakeTape&>(*run.request().tape);
+    const auto steps = static_cast<std::uint32_t>(tape.steps.size());
+    const auto stop = [&] { return run.stop_word().load(std::memory_order_relaxed) != 0; };
+    const std::uint32_t fail_step = fail_at_.exchange(never);
+    const std::uint32_t lose_step = lose_at_.exchange(never);
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      if (step == hold_step()) hold(&run);
+      if (lost_ || step == lose_step) {
+        lost_ = true;
+        return queue_.finish(run, RunStatus::failed, step, steps, lost().value());
+      }
+      if (stop()) return queue_.finish(run, RunStatus::stopped, step, steps);
+      if (step == fail_step)
+        return queue_.finish(
+            run, RunStatus::failed, step, steps,
+            Error(Code::internal, fmt::format("{} failed at step {}.", options_.name, step)));
+      compute(tape.steps[step], tape, run.request().args);
+      ++executed_;
+    }
+    if (late()) hold(nullptr);
+    queue_.finish(run, RunStatus::done, steps, steps);
+  }
+
+  std::uint32_t hold_step() {
+    const std::lock_guard lock(mutex_);
+    return hold_at_;
+  }
+  bool late() {
+    const std::lock_guard lock(mutex_);
+    return late_;
+  }
+
+  FakeOptions options_;
+  RunQueue queue_;
+  DeviceInfo info_;
+  std::vector<Kernel> kernels_;
+  std::atomic<std::uint64_t> used_ = 0;
+  std::atomic<std::uint64_t> executed_ = 0;
+  std::atomic<std::uint32_t> fail_at_ = never;
+  std::atomic<std::uint32_t> lose_at_ = never;
+  std::atomic<bool> lost_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  RunState* run_ = nullptr;
+  std::uint32_t hold_at_ = never;
+  bool released_ = false;
+  bool held_ = false;
+  bool late_ = false;
+  bool quit_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FakeDevice>> make_fake_device(const FakeOptions& options) {
+  return std::make_unique<FakeDeviceImpl>(options);
+}
+
+}  // namespace tacet

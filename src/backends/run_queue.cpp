@@ -1,0 +1,232 @@
+#include "backends/run_queue.hpp"
+
+#include <algorithm>
+
+#include "base/relay.hpp"
+#include "base/spin.hpp"
+
+namespace tacet {
+
+namespace {
+
+/// How long a waiter looks at a run before it sleeps: about the time of the last chunks.
+constexpr int spins_before_sleep = 4000;
+/// How often a sleeping waiter looks at bytes, deadlines and callbacks.
+constexpr std::chrono::microseconds look_interval{50};
+
+void relay_fired(void* context, StopReason reason) noexcept {
+  static_cast<RunState*>(context)->raise(reason, Clock::now());
+}
+
+}  // namespace
+
+void RunState::raise(StopReason reason, Clock::time_point when) noexcept {
+  if (slot_.raise(epoch_, reason, when)) queue_.raised(*this);
+}
+
+RunState& RunQueue::take() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) {
+    states_.push_back(std::make_unique<RunState>(*this));
+    free_.push_back(states_.back().get());
+    // Room for every state, so that nothing allocates once a run is in flight.
+    free_.reserve(states_.size());
+    waiting_.reserve(states_.size());
+  }
+  RunState* run = free_.back();
+  free_.pop_back();
+  return *run;
+}
+
+Result<RunState*> RunQueue::submit(const RunRequest& request) {
+  RunState& run = take();
+  run.request_ = request;
+  run.result_ = {};
+  run.signals_.clear();
+  run.watched_ = run.relayed_ = false;
+  run.phase_ = RunState::Phase::preparing;
+  run.finished_.store(false, std::memory_order_relaxed);
+  run.epoch_ = run.slot_.begin();
+  if (request.token.possible()) {
+    try {
+      request.token.state()->collect(run.signals_);
+    } catch (...) {
+      release(run);
+      throw;
+    }
+    run.watched_ = run.signals_.watched();
+    if (run.watched_ && !executor_.reads_host_signals()) {
+      if (auto added = Relay::process().add({&run.signals_, relay_fired, &run}); !added) {
+        release(run);
+        return fail(std::move(added));
+      }
+      run.relayed_ = true;
+    }
+    request.token.state()->add(run);
+    if (run.watched_)
+      if (const StopReason reason = run.signals_.check(); reason != StopReason::none)
+        run.raise(reason, Clock::now());
+  }
+  bool queued = false;
+  {
+    // Under the lock either this sees the word, or `raised` sees the run in the queue.
+    const std::lock_guard lock(mutex_);
+    queued = run.slot_.reason() == StopReason::none;
+    if (queued) {
+      run.phase_ = RunState::Phase::queued;
+      run.serial_ = ++submitted_;
+      waiting_.push_back(&run);
+    }
+  }
+  if (queued)
+    start_next();
+  else
+    settle(run, RunStatus::stopped);
+  return &run;
+}
+
+void RunQueue::start_next() noexcept {
+  RunState* run = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (running_ != nullptr || waiting_.empty()) return;
+    run = running_ = waiting_.front();
+    waiting_.erase(waiting_.begin());
+    run->phase_ = RunState::Phase::running;
+  }
+  executor_.start(*run);
+  // Wakes a waiter that can now lend its thread; a run that has ended meanwhile is woken for
+  // nothing.
+  const std::lock_guard lock(mutex_);
+  run->changed_.notify_all();
+}
+
+void RunQueue::raised(RunState& run) noexcept {
+  bool queued = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (run.phase_ == RunState::Phase::queued) {
+      std::erase(waiting_, &run);
+      run.phase_ = RunState::Phase::ended;
+      queued = true;
+    }
+  }
+  if (queued)
+    settle(run, RunStatus::stopped);
+  else
+    executor_.raised(run);
+}
+
+void RunQueue::finish(RunState& run, RunStatus status, std::uint32_t steps_done,
+                      std::uint32_t steps, std::optional<Error> error) noexcept {
+  run.result_.steps_done = steps_done;
+  run.result_.steps = steps;
+  run.result_.error = std::move(error);
+  settle(run, status);
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = nullptr;
+  }
+  start_next();
+}
+
+/// Ends `run` as far as requests are concerned: afterwards none reaches it, and its result stands.
+void RunQueue::close(RunState& run, RunStatus status) noexcept {
+  run.slot_.end();
+  run.result_.idle_at = Clock::now();
+  run.result_.status = status;
+  if (status == RunStatus::stopped) {
+    run.result_.reason = run.slot_.reason();
+    run.result_.requested_at = run.slot_.requested_at();
+  }
+  // Both wait for a request that is under way on another thread and may need the queue: no lock is
+  // held here.
+  if (run.relayed_) Relay::process().remove(&run);
+  if (run.request_.token.possible()) run.request_.token.state()->remove(run);
+}
+
+/// Takes a queued run of the same chain that was submitted after `run`. With the lock held.
+RunState* RunQueue::take_follower(const RunState& run) noexcept {
+  if (run.request_.chain == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(waiting_, [&](const RunState* other) {
+    return other->request_.chain == run.request_.chain && other->serial_ > run.serial_;
+  });
+  if (found == waiting_.end()) return nullptr;
+  RunState* follower = *found;
+  waiting_.erase(found);
+  follower->phase_ = RunState::Phase::ended;
+  return follower;
+}
+
+/// Makes the end of `run` known, after the end of what is queued behind it if it did not succeed.
+/// What is submitted after the end is known is a new beginning, so the last look and the
+/// announcement share one lock.
+void RunQueue::settle(RunState& run, RunStatus status) noexcept {
+  close(run, status);
+  std::unique_lock lock(mutex_);
+  while (status != RunStatus::done) {
+    RunState* follower = take_follower(run);
+    if (follower == nullptr) break;
+    lock.unlock();
+    follower->slot_.raise(follower->epoch_, StopReason::parent, Clock::now());
+    close(*follower, RunStatus::stopped);
+    lock.lock();
+    follower->finished_.store(true, std::memory_order_release);
+    follower->changed_.notify_all();
+  }
+  run.phase_ = RunState::Phase::ended;
+  run.finished_.store(true, std::memory_order_release);
+  run.changed_.notify_all();
+}
+
+void RunQueue::wait(RunState& run) noexcept {
+  const bool looks = run.watched_ && executor_.reads_host_signals();
+  const bool calls = !run.signals_.callbacks.empty();
+  for (;;) {
+    if (run.finished()) return;
+    if (executor_.lend(run)) continue;
+    if (looks)
+      if (const StopReason reason = run.signals_.check(); reason != StopReason::none)
+        run.raise(reason, Clock::now());
+    if (calls)
+      if (const StopReason reason = run.signals_.call(); reason != StopReason::none)
+        run.raise(reason, Clock::now());
+    for (int i = 0; i < spins_before_sleep && !run.finished(); ++i) spin_pause();
+    std::unique_lock lock(mutex_);
+    if (run.finished()) return;
+    if (looks || calls)
+      run.changed_.wait_for(lock, look_interval);
+    else
+      run.changed_.wait(lock);
+  }
+}
+
+void RunQueue::release(RunState& run) noexcept {
+  run.request_ = {};  // gives up the token
+  const std::lock_guard lock(mutex_);
+  run.finished_.store(true, std::memory_order_relaxed);
+  free_.push_back(&run);
+}
+
+RunHandle& RunHandle::operator=(RunHandle&& other) noexcept {
+  if (this != &other) {
+    reset();
+    queue_ = other.queue_;
+    run_ = std::exchange(other.run_, nullptr);
+  }
+  return *this;
+}
+
+const RunResult& RunHandle::wait() noexcept {
+  queue_->wait(*run_);
+  return queue_->result(*run_);
+}
+
+void RunHandle::reset() noexcept {
+  if (run_ == nullptr) return;
+  run_->raise(StopReason::requested, Clock::now());
+  queue_->wait(*run_);
+  queue_->release(*std::exchange(run_, nullptr));
+}
+
+}  // namespace tacet

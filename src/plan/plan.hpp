@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/device.hpp"
+#include "graph/graph.hpp"
+
+namespace tacet {
+
+/// Something worth knowing about a plan.
+struct PlanNote {
+  const Op* op;          ///< that was decomposed
+  std::string sentence;  ///< in plain words
+};
+
+/// A graph with a kernel for every node, its memory laid out, and its tape compiled. Immutable;
+/// keeps its graph, not its weights or its device.
+struct Plan {
+  Graph graph;                         ///< after fusion and decomposition
+  std::vector<const Kernel*> kernels;  ///< of each node
+  std::string device;                  ///< its name
+  std::size_t arena_bytes = 0;
+  std::vector<PlanNote> notes;  ///< one for each op that was decomposed
+  std::unique_ptr<Tape> tape;
+};
+
+/// Plans `graph` for `device`: fuses where the device has the fused kernel, decomposes where it
+/// lacks one, and fails with Code::unsupported, naming op, types, shape, device and remedy, if an
+/// op has nowhere to go.
+Result<std::unique_ptr<Plan>> make_plan(Graph graph, Device& device);
+
+}  // namespace tacet
