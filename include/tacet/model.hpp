@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tacet/chat.hpp"
 #include "tacet/error.hpp"
 #include "tacet/session.hpp"
 
@@ -23,12 +24,6 @@ struct ModelInfo {
   std::uint32_t vocabulary = 0;
   std::uint32_t layers = 0;
   std::uint32_t width = 0;
-};
-
-/// A turn of a conversation.
-struct ChatMessage {
-  std::string role;  ///< "system", "user", "assistant"
-  std::string content;
 };
 
 /// One line of a plan.

@@ -20,7 +20,7 @@ using Token = std::int32_t;
 namespace detail {
 class ModelImpl;
 class SessionImpl;
-class CallImpl;
+class RunImpl;
 }  // namespace detail
 
 /// How a call ended.
@@ -112,8 +112,8 @@ class Run {
 
  private:
   friend class Session;
-  explicit Run(std::unique_ptr<detail::CallImpl> impl) noexcept;
-  std::unique_ptr<detail::CallImpl> impl_;
+  explicit Run(std::unique_ptr<detail::RunImpl> impl) noexcept;
+  std::unique_ptr<detail::RunImpl> impl_;
 };
 
 /// One conversation: the tokens so far, their keys and values, the random generator. Used by one
@@ -145,7 +145,7 @@ class Session {
                    const StopToken& stop = {});
 
   /// A second session with the same past; whole pages of memory are shared.
-  Result<Session> fork() const;
+  Result<Session> fork();
   /// Forgets all but the first `count` tokens. Logits are not readable until the next evaluate or
   /// generate, which computes the last kept token anew.
   Result<void> truncate(std::uint32_t count);

@@ -75,6 +75,8 @@ class StopState : public std::enable_shared_from_this<StopState> {
   bool fire(StopReason reason, Clock::time_point when) noexcept;
   /// Why it fired, parents included; `none` if it did not. Does not look at host signals.
   StopReason fired() const noexcept { return reason_.load(std::memory_order_acquire); }
+  /// When the request was made; meaningful once `fired` is not `none`.
+  Clock::time_point fired_at() const noexcept { return when_; }
   /// Why it fired, host signals included.
   StopReason reason() const noexcept;
 

@@ -56,6 +56,8 @@ struct ReferenceCall {
   std::span<const std::span<float>> outputs;  ///< one per non-state output, row-major
   std::uint32_t rows;                         ///< live rows
   const KvView* kv;                           ///< for ops on state values
+  /// Live rows of the run where they are not `rows`: select_rows clamps to them. 0: all of x.
+  std::uint32_t run_rows = 0;
 };
 
 /// An operation: its shape rule, its estimate, its meaning in double precision, and for a fused one

@@ -15,7 +15,9 @@ class Shape {
   static constexpr std::size_t max_rank = 4;
 
   constexpr Shape() noexcept = default;
-  constexpr Shape(std::initializer_list<std::int64_t> dims) noexcept {
+  constexpr Shape(std::initializer_list<std::int64_t> dims) noexcept
+      : Shape(std::span(dims.begin(), dims.size())) {}
+  constexpr explicit Shape(std::span<const std::int64_t> dims) noexcept {
     for (const std::int64_t dim : dims)
       if (rank_ < max_rank) dims_[rank_++] = dim;
   }

@@ -28,7 +28,9 @@ struct DTypeInfo {
 
 /// The description of `type`. Every value of DType has one.
 const DTypeInfo& info(DType type) noexcept;
-inline std::string_view name(DType type) noexcept { return info(type).name; }
+inline std::string_view name(DType type) noexcept {
+  return info(type).name;
+}
 
 /// The type with GGUF's number, or an error (`unsupported`) that names it.
 Result<DType> dtype_from_gguf(std::uint32_t number);

@@ -1,0 +1,58 @@
+#include "backends/cpu/isa.hpp"
+
+#include <array>
+#include <cstdlib>
+
+#include "backends/cpu/isa_tables.hpp"
+
+namespace tacet::cpu {
+namespace {
+
+constexpr std::array all{Isa::portable, Isa::avx2};
+
+bool machine_has_avx2() noexcept {
+#ifdef TACET_CPU_AVX2
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("f16c");
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+std::string_view name(Isa isa) noexcept { return isa == Isa::avx2 ? "avx2" : "portable"; }
+
+std::span<const Isa> available() noexcept {
+  return std::span(all).first(machine_has_avx2() ? 2 : 1);
+}
+
+Result<Isa> choose() {
+  const char* wanted = std::getenv("TACET_CPU_ISA");
+  if (wanted == nullptr || *wanted == '\0') return available().back();
+  for (const Isa isa : all) {
+    if (name(isa) != wanted) continue;
+    for (const Isa here : available())
+      if (here == isa) return isa;
+    return fail(Code::unsupported,
+                "This machine lacks the instruction set {} that TACET_CPU_ISA asks for; unset it.",
+                wanted);
+  }
+  return fail(Code::invalid_argument,
+              "TACET_CPU_ISA is \"{}\", but may only be portable or avx2.", wanted);
+}
+
+std::span<const CpuKernel> kernels(Isa isa) noexcept {
+  std::size_t count = 0;
+#ifdef TACET_CPU_AVX2
+  if (isa == Isa::avx2) {
+    const CpuKernel* rows = avx2_kernels(count);
+    return {rows, count};
+  }
+#endif
+  if (isa != Isa::portable) return {};
+  const CpuKernel* rows = portable_kernels(count);
+  return {rows, count};
+}
+
+}  // namespace tacet::cpu

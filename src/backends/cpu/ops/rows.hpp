@@ -1,0 +1,149 @@
+#pragma once
+
+#include "backends/cpu/ops/cut.hpp"
+#include "backends/cpu/simd/elements.hpp"
+#include "types/convert.hpp"
+
+namespace tacet::cpu {
+
+/// embed and select_rows: rows of a matrix by their numbers, as floats.
+template <typename S, bool Embed>
+struct Gather {
+  struct Arguments {
+    Ref matrix, rows, out;
+    std::uint32_t width, table_rows;
+    std::size_t row_bytes;
+    DType type;
+    [[gnu::always_inline]] std::uint32_t count(const RunArgs& run) const {
+      return live_rows(rows.space == Ref::Space::output_rows, run);
+    }
+    /// The rows that there are: the number of a row is never taken on trust.
+    [[gnu::always_inline]] std::uint32_t limit(const RunArgs& run) const {
+      return Embed ? table_rows : least(table_rows, run.rows);
+    }
+    [[gnu::always_inline]] ElementCut cut(const RunArgs& run) const {
+      return ElementCut(limit(run) == 0 ? 0 : count(run), width,
+                        S::element_seconds + S::expand_seconds);
+    }
+  };
+
+  static bool supports(const NodeView& view) {
+    if (view.inputs.size() != 2 || input(view, 1).dtype != DType::i32) return false;
+    const DType type = input(view, 0).dtype;
+    if (!Embed) return type == DType::f32;
+    return type != DType::i32 && width(input(view, 0)) % info(type).block_size == 0;
+  }
+
+  static std::uint32_t count(const void* arguments, const RunArgs& run) {
+    return static_cast<const Arguments*>(arguments)->cut(run).count();
+  }
+
+  static void chunk(const void* arguments, const ChunkContext& context, std::uint32_t index) {
+    const Arguments& a = *static_cast<const Arguments*>(arguments);
+    const Tile tile = a.cut(*context.run).tile(index);
+    const auto last = static_cast<std::int32_t>(a.limit(*context.run) - 1);
+    const std::byte* matrix = resolve_input<std::byte>(a.matrix, context);
+    const std::int32_t* rows = resolve_input<std::int32_t>(a.rows, context);
+    float* out = resolve<float>(a.out, context);
+    for (std::size_t i = tile.row; i < tile.row_end; ++i) {
+      const auto row = static_cast<std::size_t>(least(most(rows[i], 0), last));
+      const std::byte* from = matrix + row * a.row_bytes;
+      // Tiles start at whole blocks. The room behind the last eight may be another chunk's.
+      const std::size_t n = tile.column_end - tile.column;
+      const std::size_t whole = n / 32 * 32;
+      const std::byte* start = from + offset(a.type, tile.column);
+      float* to = out + i * a.width + tile.column;
+      expand<S>(a.type, start, whole, to);
+      if (whole < n) {
+        float rest[32];
+        expand<S>(a.type, start + offset(a.type, whole), n - whole, rest);
+        __builtin_memcpy(to + whole, rest, (n - whole) * sizeof(float));
+      }
+    }
+  }
+
+  static void emit(const PlacedNode& node, TapeBuilder& tape) {
+    const ValueType& matrix = input(node.view, 0);
+    Arguments a{};
+    a.matrix = node.inputs.data()[0];
+    a.rows = node.inputs.data()[1];
+    a.out = node.outputs.data()[0];
+    a.width = width(matrix);
+    a.table_rows = static_cast<std::uint32_t>(matrix.shape[0]);
+    a.row_bytes = row_bytes(matrix.dtype, a.width);
+    a.type = matrix.dtype;
+    tape.step(a, count, chunk);
+  }
+};
+
+/// kv_write: stores keys and values in the pages. A chunk is some rows.
+template <typename S>
+struct KvWrite {
+  struct Arguments {
+    Ref k, v;
+    std::uint32_t layer, heads, k_size, v_size;
+    DType k_type, v_type;
+    [[gnu::always_inline]] std::uint32_t per_chunk(const RunArgs& run) const {
+      return items_per_chunk(run.rows, heads * (k_size + v_size) * 3 * S::element_seconds);
+    }
+  };
+
+  static bool supports(const NodeView& view) {
+    if (view.inputs.size() != 4 || input(view, 0).dtype != DType::f32 ||
+        input(view, 1).dtype != DType::f32)
+      return false;
+    for (std::size_t i = 2; i < 4; ++i) {
+      const ValueType& state = input(view, i);
+      if (state.dtype == DType::i32 || width(state) % info(state.dtype).block_size != 0)
+        return false;
+    }
+    return true;
+  }
+
+  static std::uint32_t count(const void* arguments, const RunArgs& run) {
+    return ceil_div(run.rows, static_cast<const Arguments*>(arguments)->per_chunk(run));
+  }
+
+  static void chunk(const void* arguments, const ChunkContext& context, std::uint32_t index) {
+    const Arguments& a = *static_cast<const Arguments*>(arguments);
+    const RunArgs& run = *context.run;
+    const std::uint32_t step = a.per_chunk(run);
+    const std::uint32_t end = least((index + 1) * step, run.rows);
+    const float* k = resolve_input<float>(a.k, context);
+    const float* v = resolve_input<float>(a.v, context);
+    for (std::uint32_t row = index * step; row < end; ++row)
+      for (std::uint32_t head = 0; head < a.heads; ++head) {
+        const std::size_t at = std::size_t{row} * a.heads + head;
+        store(a.k_type, k + at * a.k_size, a.k_size,
+              run.kv.k_row(a.layer, head, run.kv.past + row));
+        store(a.v_type, v + at * a.v_size, a.v_size,
+              run.kv.v_row(a.layer, head, run.kv.past + row));
+      }
+  }
+
+  static void store(DType type, const float* x, std::size_t n, std::byte* to) {
+    if (type == DType::f32) {
+      __builtin_memcpy(to, x, n * sizeof(float));
+      return;
+    }
+    std::size_t done = 0;
+    if (type == DType::f16)
+      for (; done + 8 <= n; done += 8) S::store_f16(to + 2 * done, S::load(x + done));
+    if (done < n) quantize(type, {x + done, n - done}, to + 2 * done);
+  }
+
+  static void emit(const PlacedNode& node, TapeBuilder& tape) {
+    Arguments a{};
+    a.k = node.inputs.data()[0];
+    a.v = node.inputs.data()[1];
+    a.layer = node.inputs.data()[2].layer;
+    a.heads = static_cast<std::uint32_t>(input(node.view, 2).shape[0]);
+    a.k_size = width(input(node.view, 2));
+    a.v_size = width(input(node.view, 3));
+    a.k_type = input(node.view, 2).dtype;
+    a.v_type = input(node.view, 3).dtype;
+    tape.step(a, count, chunk);
+  }
+};
+
+}  // namespace tacet::cpu

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "types/convert.hpp"
+
+namespace tacet::cpu {
+
+/// Eight float lanes as two vectors of four, which every compiler and machine can lower.
+struct Portable {
+  static constexpr std::string_view name = "portable";
+
+  // See Avx2.
+  static constexpr double mac_seconds = 1 / 3e9;
+  static constexpr double expand_seconds = 1 / 0.5e9;
+  static constexpr double byte_seconds = 1 / 4e9;
+  static constexpr double element_seconds = 4e-9;
+
+  static constexpr int tile_weights = 2;
+  static constexpr int tile_rows = 2;
+  static constexpr int single_weights = 4;
+  static constexpr int single_blocks = 4;
+
+  using Lanes [[gnu::vector_size(16)]] = float;
+  using Words [[gnu::vector_size(16)]] = std::uint32_t;
+  using Ints [[gnu::vector_size(16)]] = std::int32_t;
+  struct F {
+    Lanes low, high;
+  };
+
+  [[gnu::always_inline]] static F zero() { return set(0); }
+  [[gnu::always_inline]] static F set(float x) { return {Lanes{x, x, x, x}, Lanes{x, x, x, x}}; }
+  [[gnu::always_inline]] static F load(const float* p) {
+    F a;
+    __builtin_memcpy(&a, p, sizeof a);
+    return a;
+  }
+  [[gnu::always_inline]] static void store(float* p, F a) { __builtin_memcpy(p, &a, sizeof a); }
+
+  [[gnu::always_inline]] static F add(F a, F b) { return {a.low + b.low, a.high + b.high}; }
+  [[gnu::always_inline]] static F sub(F a, F b) { return {a.low - b.low, a.high - b.high}; }
+  [[gnu::always_inline]] static F mul(F a, F b) { return {a.low * b.low, a.high * b.high}; }
+  [[gnu::always_inline]] static F div(F a, F b) { return {a.low / b.low, a.high / b.high}; }
+  [[gnu::always_inline]] static F fma(F a, F b, F c) {
+    return {a.low * b.low + c.low, a.high * b.high + c.high};
+  }
+  [[gnu::always_inline]] static F max(F a, F b) {
+    return {a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+  }
+  [[gnu::always_inline]] static F min(F a, F b) {
+    return {a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+  }
+
+  [[gnu::always_inline]] static F power_of_two(F biased) {
+    const Words bias = {127u << 23, 127u << 23, 127u << 23, 127u << 23};
+    return {(Lanes)(((Words)biased.low << 23) + bias), (Lanes)(((Words)biased.high << 23) + bias)};
+  }
+
+  [[gnu::always_inline]] static F load_f16(const void* p) {
+    std::uint16_t raw[8];
+    __builtin_memcpy(raw, p, sizeof raw);
+    return {half_to_float(Words{raw[0], raw[1], raw[2], raw[3]}),
+            half_to_float(Words{raw[4], raw[5], raw[6], raw[7]})};
+  }
+  [[gnu::always_inline]] static F load_bf16(const void* p) {
+    std::uint16_t raw[8];
+    __builtin_memcpy(raw, p, sizeof raw);
+    return {(Lanes)(Words{raw[0], raw[1], raw[2], raw[3]} << 16),
+            (Lanes)(Words{raw[4], raw[5], raw[6], raw[7]} << 16)};
+  }
+  [[gnu::always_inline]] static F load_scaled_i8(const std::byte* p, std::size_t i, F scale) {
+    std::int8_t raw[8];
+    __builtin_memcpy(raw, p + 8 * i, sizeof raw);
+    const F values{__builtin_convertvector((Ints{raw[0], raw[1], raw[2], raw[3]}), Lanes),
+                   __builtin_convertvector((Ints{raw[4], raw[5], raw[6], raw[7]}), Lanes)};
+    return mul(values, scale);
+  }
+  [[gnu::always_inline]] static void prefetch(const std::byte*) {}
+  [[gnu::always_inline]] static F set_f16(const void* p) {
+    std::uint16_t half;
+    __builtin_memcpy(&half, p, sizeof half);
+    const std::uint32_t word = half;
+    const Lanes lanes = half_to_float(Words{word, word, word, word});
+    return {lanes, lanes};
+  }
+  [[gnu::always_inline]] static void store_f16(void* p, F a) {
+    std::uint16_t halves[8];
+    for (int i = 0; i < 4; ++i) {
+      halves[i] = f32_to_f16(a.low[i]);
+      halves[i + 4] = f32_to_f16(a.high[i]);
+    }
+    __builtin_memcpy(p, halves, sizeof halves);
+  }
+
+  [[gnu::always_inline]] static float sum(F a) {
+    return ((a.low[0] + a.low[1]) + (a.low[2] + a.low[3])) +
+           ((a.high[0] + a.high[1]) + (a.high[2] + a.high[3]));
+  }
+  [[gnu::always_inline]] static void sum4(float* out, F a, F b, F c, F d) {
+    out[0] = sum(a);
+    out[1] = sum(b);
+    out[2] = sum(c);
+    out[3] = sum(d);
+  }
+  [[gnu::always_inline]] static float largest(F a) {
+    const Lanes m = a.low > a.high ? a.low : a.high;
+    const float x = m[0] > m[1] ? m[0] : m[1], y = m[2] > m[3] ? m[2] : m[3];
+    return x > y ? x : y;
+  }
+  [[gnu::always_inline]] static float first(F a) { return a.low[0]; }
+
+ private:
+  /// Moves exponent and fraction in place and lets a multiplication set the bias, which makes
+  /// subnormal halves right as well.
+  [[gnu::always_inline]] static Lanes half_to_float(Words half) {
+    const Words magnitude = (half & 0x7fffu) << 13;
+    const Words special = (Words)(magnitude >= 0x0f800000u) & 0x7f800000u;
+    const Lanes scaled = (Lanes)magnitude * 0x1p112f;
+    return (Lanes)((Words)scaled | special | ((half & 0x8000u) << 16));
+  }
+};
+
+}  // namespace tacet::cpu

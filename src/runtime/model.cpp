@@ -1,0 +1,181 @@
+#include "tacet/model.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/model_impl.hpp"
+#include "runtime/session_impl.hpp"
+
+namespace tacet {
+
+namespace detail {
+
+std::uint32_t row_class(std::uint32_t rows) noexcept {
+  return rows <= 8 ? rows : std::bit_ceil(rows);
+}
+
+DType dtype_of(KvType type) noexcept {
+  switch (type) {
+    case KvType::f32:
+      return DType::f32;
+    case KvType::f16:
+      return DType::f16;
+    case KvType::q8_0:
+      return DType::q8_0;
+  }
+  return DType::f16;
+}
+
+namespace {
+
+/// Whether the device can run the model's layers at all, found before the first run by planning one
+/// row.
+Result<void> check_plan(const ModelImpl& model) {
+  auto plan = model.plan(1, 32, DType::f16, DType::f16);
+  if (!plan) return fail(std::move(plan));
+  return {};
+}
+
+ModelInfo describe(const Gguf& file, const ModelConfig& config, const Weights& weights) {
+  ModelInfo info;
+  info.architecture = config.architecture;
+  info.name = std::string(file.string_value("general.name", "").value_or(""));
+  info.types = weights.types();
+  info.parameters = weights.parameters();
+  info.weight_bytes = weights.bytes();
+  info.context_length = config.context_length;
+  info.vocabulary = config.vocabulary;
+  info.layers = config.layers;
+  info.width = config.width;
+  return info;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const EngineImpl> engine,
+                                                           FileBytes file, const std::string& name,
+                                                           const StopToken& stop) {
+  const auto stopped = [&stop] { return stop.stop_requested(); };
+  const auto stop_error = [] { return fail(Code::stopped, "The load was stopped."); };
+  auto gguf = read_gguf(file.bytes(), name);
+  if (!gguf) return fail(std::move(gguf));
+  if (stopped()) return stop_error();
+  auto architecture = architecture_of(*gguf);
+  if (!architecture) return fail(std::move(architecture));
+  auto config = (*architecture)->configure(*gguf);
+  if (!config) return fail(std::move(config));
+  auto weights = Weights::read(*gguf);
+  if (!weights) return fail(std::move(weights));
+  auto vocabulary = vocabulary_from_gguf(*gguf);
+  if (!vocabulary) return fail(std::move(vocabulary));
+  if (stopped()) return stop_error();
+  auto tokenizer = Tokenizer::build(*vocabulary);
+  if (!tokenizer) return fail(std::move(tokenizer));
+  if (tokenizer->size() > config->vocabulary)
+    return fail(Code::corrupt,
+                "The file has {} tokens but only {} embeddings; use a complete model.",
+                tokenizer->size(), config->vocabulary);
+  auto chat_template = ChatTemplate::build(*tokenizer);
+  if (!chat_template) return fail(std::move(chat_template));
+  if (stopped()) return stop_error();
+
+  std::shared_ptr<ModelImpl> model(new ModelImpl(std::move(engine), std::move(file),
+                                                 std::move(*weights), std::move(*tokenizer),
+                                                 std::move(*chat_template)));
+  model->architecture_ = *architecture;
+  model->config_ = std::move(*config);
+  model->info_ = describe(*gguf, model->config_, model->weights_);
+  if (auto planned = check_plan(*model); !planned) return fail(std::move(planned));
+  return model;
+}
+
+Result<const Plan*> ModelImpl::plan(std::uint32_t rows, std::uint32_t context, DType k_type,
+                                    DType v_type) const {
+  // Contexts are rounded up, so that sessions of similar sizes share their plans.
+  const PlanKey key{row_class(rows), std::bit_ceil(std::max(context, KvPool::page_tokens)), k_type,
+                    v_type};
+  const std::lock_guard lock(mutex_);
+  if (const auto found = plans_.find(key); found != plans_.end()) return found->second.get();
+  auto graph = architecture_->build(config_, weights_, {key.rows, 1, key.context, k_type, v_type});
+  if (!graph) return fail(std::move(graph));
+  auto plan = make_plan(std::move(*graph), device());
+  if (!plan) return fail(std::move(plan));
+  for (const PlanNote& note : (*plan)->notes)
+    engine_->log().once(LogLevel::info, fmt::format("{}/{}", (*plan)->device, note.op->name),
+                        note.sentence);
+  return plans_.emplace(key, std::move(*plan)).first->second.get();
+}
+
+std::shared_ptr<KvPool> ModelImpl::kv_pool(DType k_type, DType v_type) const {
+  const std::lock_guard lock(mutex_);
+  auto& pool = pools_[{k_type, v_type}];
+  if (pool == nullptr) pool = std::make_shared<KvPool>(device(), config_, k_type, v_type);
+  return pool;
+}
+
+}  // namespace detail
+
+const ModelInfo& Model::info() const noexcept {
+  return impl_->info();
+}
+
+Result<std::vector<Token>> Model::tokenize(std::string_view text, bool special) const {
+  return guard([&] { return impl_->tokenizer().encode(text, special); });
+}
+
+std::string Model::detokenize(std::span<const Token> tokens, bool special) const {
+  return impl_->tokenizer().decode(tokens, special);
+}
+
+bool Model::is_end(Token token) const noexcept {
+  return impl_->tokenizer().is_end(token);
+}
+
+std::optional<Token> Model::start_token() const noexcept {
+  return impl_->tokenizer().add_bos() ? impl_->tokenizer().bos() : std::nullopt;
+}
+
+Result<std::string> Model::render_chat(std::span<const ChatMessage> messages, bool answer) const {
+  return guard([&] { return impl_->chat_template().render(messages, answer); });
+}
+
+Result<Session> Model::new_session(const SessionOptions& options) const {
+  return guard([&]() -> Result<Session> {
+    auto impl = detail::SessionImpl::create(impl_, options);
+    if (!impl) return fail(std::move(impl));
+    return Session(std::move(*impl));
+  });
+}
+
+Result<PlanReport> Model::plan(std::uint32_t rows, std::uint32_t keys,
+                               const SessionOptions& options) const {
+  return guard([&]() -> Result<PlanReport> {
+    if (rows < 1 || rows > detail::chunk_rows)
+      return fail(Code::invalid_argument, "A run has 1 to {} rows, not {}.", detail::chunk_rows,
+                  rows);
+    if (keys < rows || keys > impl_->config().context_length)
+      return fail(Code::invalid_argument, "A run of {} rows sees {} to {} keys, not {}.", rows,
+                  rows, impl_->config().context_length, keys);
+    const std::uint32_t context = options.context != 0 ? options.context : keys;
+    auto plan = impl_->plan(rows, std::max(context, keys), detail::dtype_of(options.k_type),
+                            detail::dtype_of(options.v_type));
+    if (!plan) return fail(std::move(plan));
+    PlanReport report{
+        .rows = rows, .keys = keys, .steps = {}, .arena_bytes = (*plan)->arena_bytes, .notes = {}};
+    const Graph& graph = (*plan)->graph;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[i];
+      const Work work = node.op->work(NodeTypes(graph, node).view(), {rows, keys});
+      report.steps.push_back({.name = node.name,
+                              .op = std::string(node.op->name),
+                              .place = (*plan)->device,
+                              .kernel = std::string((*plan)->kernels[i]->name),
+                              .bytes = work.bytes,
+                              .operations = work.operations});
+    }
+    for (const PlanNote& note : (*plan)->notes) report.notes.push_back(note.sentence);
+    return report;
+  });
+}
+
+}  // namespace tacet

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "formats/mapped_file.hpp"
+#include "models/architecture.hpp"
+#include "plan/plan.hpp"
+#include "runtime/kv_pool.hpp"
+#include "runtime/log.hpp"
+#include "tacet/engine.hpp"
+#include "tacet/model.hpp"
+#include "text/chat_template.hpp"
+#include "text/tokenizer.hpp"
+
+namespace tacet::detail {
+
+/// What an Engine refers to: the device that models run on, and the log.
+class EngineImpl {
+ public:
+  EngineImpl(std::unique_ptr<Device> device, LogFunction log)
+      : device_(std::move(device)), log_(std::move(log)) {}
+
+  Device& device() const noexcept { return *device_; }
+  Log& log() const noexcept { return log_; }
+
+ private:
+  std::unique_ptr<Device> device_;
+  mutable Log log_;
+};
+
+/// What a Model refers to: weights, text, and the caches that its sessions share. Thread-safe.
+class ModelImpl {
+ public:
+  /// Makes a model of a file whose bytes are resident; `name` is for messages. Looks at `stop`
+  /// between its stages.
+  static Result<std::shared_ptr<const ModelImpl>> create(std::shared_ptr<const EngineImpl> engine,
+                                                         FileBytes file, const std::string& name,
+                                                         const StopToken& stop = {});
+
+  const EngineImpl& engine() const noexcept { return *engine_; }
+  Device& device() const noexcept { return engine_->device(); }
+  const ModelConfig& config() const noexcept { return config_; }
+  const ModelInfo& info() const noexcept { return info_; }
+  const Tokenizer& tokenizer() const noexcept { return tokenizer_; }
+  const ChatTemplate& chat_template() const noexcept { return chat_template_; }
+
+  /// The plan for a run of up to `rows` rows, made at the first call; lives as long as the model.
+  Result<const Plan*> plan(std::uint32_t rows, std::uint32_t context, DType k_type,
+                           DType v_type) const;
+  /// The memory that sessions with these types share.
+  std::shared_ptr<KvPool> kv_pool(DType k_type, DType v_type) const;
+
+ private:
+  ModelImpl(std::shared_ptr<const EngineImpl> engine, FileBytes file, Weights weights,
+            Tokenizer tokenizer, ChatTemplate chat_template)
+      : engine_(std::move(engine)),
+        file_(std::move(file)),
+        weights_(std::move(weights)),
+        tokenizer_(std::move(tokenizer)),
+        chat_template_(std::move(chat_template)) {}
+
+  struct PlanKey {
+    std::uint32_t rows;
+    std::uint32_t context;
+    DType k_type;
+    DType v_type;
+    auto operator<=>(const PlanKey&) const = default;
+  };
+
+  std::shared_ptr<const EngineImpl> engine_;
+  FileBytes file_;
+  Weights weights_;
+  Tokenizer tokenizer_;
+  ChatTemplate chat_template_;
+  const Architecture* architecture_ = nullptr;
+  ModelConfig config_;
+  ModelInfo info_;
+
+  mutable std::mutex mutex_;
+  mutable std::map<PlanKey, std::unique_ptr<Plan>> plans_;
+  mutable std::map<std::pair<DType, DType>, std::shared_ptr<KvPool>> pools_;
+};
+
+/// The rows of the plan that runs `rows` rows: the number itself up to 8, then powers of two.
+std::uint32_t row_class(std::uint32_t rows) noexcept;
+/// The most rows of a run. Longer prompts are cut at multiples of it.
+inline constexpr std::uint32_t chunk_rows = 512;
+
+DType dtype_of(KvType type) noexcept;
+
+}  // namespace tacet::detail

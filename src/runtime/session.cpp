@@ -1,0 +1,413 @@
+#include "tacet/session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/session_impl.hpp"
+
+namespace tacet {
+
+namespace detail {
+
+namespace {
+
+constexpr std::uint32_t default_context = 4096;
+constexpr std::uint32_t most_context = 1U << 22;
+
+std::chrono::nanoseconds since(Clock::time_point then) {
+  return std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(Clock::now() - then));
+}
+
+Outcome failed(Error error) {
+  Outcome outcome;
+  outcome.status = Status::failed;
+  outcome.error = std::move(error);
+  return outcome;
+}
+
+}  // namespace
+
+RunImpl::RunImpl(SessionImpl& owner, const StopToken& token) : session(owner) {
+  const StopToken both[] = {token, source.token()};
+  stop = StopToken::any(both);
+}
+
+RunImpl::~RunImpl() {
+  if (call.settled) return;
+  source.request_stop();
+  session.settle(call);
+}
+
+SessionImpl::SessionImpl(std::shared_ptr<const ModelImpl> model, const SessionOptions& options,
+                         std::uint32_t context)
+    : model_(std::move(model)),
+      options_(options),
+      context_(context),
+      pages_(model_->kv_pool(dtype_of(options.k_type), dtype_of(options.v_type)), context),
+      sampler_(model_->config().vocabulary) {
+  history_.reserve(context);
+}
+
+SessionImpl::~SessionImpl() {
+  settle_all();
+}
+
+Result<std::unique_ptr<SessionImpl>> SessionImpl::create(std::shared_ptr<const ModelImpl> model,
+                                                         const SessionOptions& options) {
+  const std::uint32_t trained = model->config().context_length;
+  const std::uint32_t context =
+      options.context != 0 ? options.context : std::min(trained, default_context);
+  if (context > most_context)
+    return fail(Code::invalid_argument, "A context of {} tokens is too large; use at most {}.",
+                context, most_context);
+  // Finds out before the first run whether the device has kernels for these types.
+  auto plan = model->plan(1, context, dtype_of(options.k_type), dtype_of(options.v_type));
+  if (!plan) return fail(std::move(plan));
+  return std::unique_ptr<SessionImpl>(new SessionImpl(std::move(model), options, context));
+}
+
+Result<void> SessionImpl::check_tokens(std::span<const Token> tokens) const {
+  if (tokens.empty())
+    return fail(Code::invalid_argument, "There are no tokens to evaluate; give at least one.");
+  const auto vocabulary = static_cast<Token>(model_->config().vocabulary);
+  for (const Token token : tokens)
+    if (token < 0 || token >= vocabulary)
+      return fail(Code::invalid_argument, "There is no token {}; the model has tokens 0 to {}.",
+                  token, vocabulary - 1);
+  const std::size_t length = pending_.empty() ? history_.size() : pending_.back()->end;
+  if (tokens.size() > context_ - length)
+    return fail(Code::context_full,
+                "{} more tokens do not fit: the session holds {} of {}; shorten the prompt, or use "
+                "a larger context.",
+                tokens.size(), length, context_);
+  return {};
+}
+
+std::unique_ptr<Chunk> SessionImpl::take_chunk() {
+  if (spare_chunks_.empty()) {
+    spare_chunks_.reserve(++chunks_made_);  // so that giving it back can not fail
+    return std::make_unique<Chunk>();
+  }
+  auto chunk = std::move(spare_chunks_.back());
+  spare_chunks_.pop_back();
+  return chunk;
+}
+
+std::unique_ptr<std::vector<float>> SessionImpl::take_logits() {
+  if (spare_logits_.empty()) {
+    spare_logits_.reserve(++logits_made_);
+    return std::make_unique<std::vector<float>>(model_->config().vocabulary);
+  }
+  auto logits = std::move(spare_logits_.back());
+  spare_logits_.pop_back();
+  return logits;
+}
+
+void SessionImpl::recycle(CallImpl& call) noexcept {
+  for (auto& chunk : call.chunks) {
+    chunk->run.reset();
+    spare_chunks_.push_back(std::move(chunk));
+  }
+  call.chunks.clear();
+  if (call.logits != nullptr) spare_logits_.push_back(std::move(call.logits));
+}
+
+Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::uint32_t end,
+                                      const StopToken& stop) {
+  const std::uint32_t rows = end - begin;
+  if (auto prepared = pages_.prepare(begin, rows); !prepared) return prepared;
+  auto plan = model_->plan(rows, context_, dtype_of(options_.k_type), dtype_of(options_.v_type));
+  if (!plan) return fail(std::move(plan));
+
+  call.chunks.reserve(call.chunks.size() + 1);
+  call.chunks.push_back(take_chunk());
+  Chunk& chunk = *call.chunks.back();
+  chunk.tokens.clear();
+  chunk.positions.clear();
+  chunk.output_rows.clear();
+  for (std::uint32_t cell = begin; cell < end; ++cell) {
+    chunk.tokens.push_back(cell < call.append_at ? history_[cell]
+                                                 : call.appended[cell - call.append_at]);
+    chunk.positions.push_back(static_cast<std::int32_t>(cell));
+  }
+  RunArgs args{.rows = rows,
+               .tokens = chunk.tokens,
+               .positions = chunk.positions,
+               .output_rows = {},
+               .kv = pages_.view(begin),
+               .logits = nullptr};
+  if (end == call.end) {
+    chunk.output_rows.push_back(static_cast<std::int32_t>(rows - 1));
+    args.output_rows = chunk.output_rows;
+    args.logits = call.logits->data();
+  }
+  RunQueue& queue = model_->device().queue();
+  auto run =
+      queue.submit({.tape = (*plan)->tape.get(), .args = args, .token = stop, .chain = this});
+  if (!run) return fail(std::move(run));
+  chunk.run = RunHandle(queue, **run);
+  return {};
+}
+
+/// Submits the runs of a call whose extent is set. On an error nothing of it is in flight.
+Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
+  call.outcome = {};
+  try {
+    pending_.reserve(pending_.size() + 1);
+    call.logits = take_logits();
+    // Cuts lie at absolute multiples, so that what a chunk computes does not depend on where a call
+    // began.
+    for (std::uint32_t begin = call.begin; begin < call.end;) {
+      const std::uint32_t end = std::min(call.end, (begin / chunk_rows + 1) * chunk_rows);
+      if (auto started = start_chunk(call, begin, end, stop); !started) {
+        recycle(call);
+        return started;
+      }
+      begin = end;
+    }
+  } catch (...) {
+    recycle(call);
+    throw;
+  }
+  call.settled = false;
+  pending_.push_back(&call);
+  return {};
+}
+
+Result<void> SessionImpl::submit(CallImpl& call, std::span<const Token> tokens,
+                                 const StopToken& stop, const EvaluateOptions& options) {
+  if (auto checked = check_tokens(tokens); !checked) return checked;
+  call.appended.assign(tokens.begin(), tokens.end());
+  call.options = options;
+  call.append_at =
+      static_cast<std::uint32_t>(pending_.empty() ? history_.size() : pending_.back()->end);
+  call.begin = pending_.empty() ? computed_ : call.append_at;
+  call.end = call.append_at + static_cast<std::uint32_t>(tokens.size());
+  return start(call, stop);
+}
+
+Outcome SessionImpl::evaluate(std::span<const Token> tokens, const StopToken& stop,
+                              const EvaluateOptions& options) {
+  CallImpl call;
+  if (auto submitted = submit(call, tokens, stop, options); !submitted)
+    return failed(std::move(submitted.error()));
+  return settle(call);
+}
+
+void SessionImpl::commit(CallImpl& call, std::uint32_t computed) noexcept {
+  const std::uint32_t kept = computed > call.append_at ? computed - call.append_at : 0;
+  history_.insert(history_.end(), call.appended.begin(), call.appended.begin() + kept);
+  computed_ = computed;
+  call.outcome.tokens = kept;
+  std::swap(logits_, call.logits);
+  if (computed != call.end && logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
+  if (kept != 0) text_ = {};
+}
+
+void SessionImpl::settle_one(CallImpl& call) noexcept {
+  Outcome& outcome = call.outcome;
+  std::uint32_t computed = call.begin;
+  const RunResult* bad = nullptr;
+  Clock::time_point idle_at{};
+  for (const auto& chunk : call.chunks) {
+    const RunResult& result = chunk->run.wait();
+    idle_at = std::max(idle_at, result.idle_at);
+    if (bad != nullptr) continue;
+    if (result.status == RunStatus::done)
+      computed += static_cast<std::uint32_t>(chunk->tokens.size());
+    else
+      bad = &result;
+  }
+  if (broken_) {
+    // It ran on top of cells that were not committed.
+    outcome.status = Status::stopped;
+    outcome.reason = StopReason::parent;
+  } else if (bad == nullptr) {
+    commit(call, computed);
+  } else {
+    broken_ = true;
+    outcome.steps_done = bad->steps_done;
+    outcome.steps = bad->steps;
+    if (bad->status == RunStatus::failed) {
+      outcome.status = Status::failed;
+      outcome.error = bad->error;
+    } else {
+      outcome.status = Status::stopped;
+      outcome.reason = bad->reason;
+      if (call.options.keep_progress && computed > call.begin) commit(call, computed);
+    }
+  }
+  if (outcome.stopped() && bad != nullptr) {
+    outcome.to_idle = std::max(std::chrono::nanoseconds{0},
+                               std::chrono::nanoseconds(idle_at - bad->requested_at));
+    outcome.to_return = since(bad->requested_at);
+  }
+  recycle(call);
+  call.settled = true;
+}
+
+const Outcome& SessionImpl::settle(CallImpl& call) noexcept {
+  while (!call.settled) {
+    settle_one(*pending_.front());
+    pending_.erase(pending_.begin());
+    if (pending_.empty()) broken_ = false;
+  }
+  return call.outcome;
+}
+
+void SessionImpl::settle_all() noexcept {
+  if (!pending_.empty()) settle(*pending_.back());
+}
+
+Outcome SessionImpl::decode(const StopToken& stop) {
+  CallImpl& call = decode_call_;
+  // After a truncation the last token is computed again for its logits.
+  if (computed_ == history_.size()) --computed_;
+  call.appended.clear();
+  call.append_at = call.end = static_cast<std::uint32_t>(history_.size());
+  call.begin = computed_;
+  call.options = {};
+  if (auto started = start(call, stop); !started) return failed(std::move(started.error()));
+  return settle(call);
+}
+
+Result<std::unique_ptr<SessionImpl>> SessionImpl::fork() {
+  settle_all();
+  std::unique_ptr<SessionImpl> copy(new SessionImpl(model_, options_, context_));
+  copy->history_.assign(history_.begin(), history_.end());
+  copy->computed_ = computed_;
+  copy->random_ = random_;
+  copy->text_ = text_;
+  if (logits_ != nullptr) {
+    copy->logits_ = copy->take_logits();
+    *copy->logits_ = *logits_;
+  }
+  copy->pages_.adopt(pages_.fork(computed_));
+  return copy;
+}
+
+Result<void> SessionImpl::truncate(std::uint32_t count) {
+  settle_all();
+  if (count > history_.size())
+    return fail(Code::invalid_argument, "The session holds {} tokens; it can not keep {}.",
+                history_.size(), count);
+  if (count == history_.size()) return {};
+  history_.resize(count);
+  computed_ = std::min(computed_, count);
+  pages_.truncate(computed_);
+  if (logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
+  text_ = {};
+  return {};
+}
+
+}  // namespace detail
+
+std::string_view name(Status status) noexcept {
+  switch (status) {
+    case Status::done:
+      return "done";
+    case Status::stopped:
+      return "stopped";
+    case Status::failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+std::string_view name(Finish finish) noexcept {
+  switch (finish) {
+    case Finish::none:
+      return "none";
+    case Finish::end_token:
+      return "end_token";
+    case Finish::stop_string:
+      return "stop_string";
+    case Finish::token_limit:
+      return "token_limit";
+  }
+  return "unknown";
+}
+
+namespace {
+
+/// The guard of calls that say how they ended instead of returning a Result.
+template <typename Body>
+Outcome guard_outcome(Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    Outcome outcome;
+    outcome.status = Status::failed;
+    outcome.error = Error::no_memory();
+    return outcome;
+  }
+}
+
+}  // namespace
+
+Run::Run(std::unique_ptr<detail::RunImpl> impl) noexcept : impl_(std::move(impl)) {}
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
+Run::~Run() = default;
+
+bool Run::finished() const noexcept {
+  return impl_->call.settled || std::ranges::all_of(impl_->call.chunks, [](const auto& chunk) {
+           return chunk->run.finished();
+         });
+}
+const Outcome& Run::wait() noexcept {
+  return impl_->session.settle(impl_->call);
+}
+void Run::stop() noexcept {
+  impl_->source.request_stop();
+}
+
+Session::Session(std::unique_ptr<detail::SessionImpl> impl) noexcept : impl_(std::move(impl)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+std::uint32_t Session::context() const noexcept {
+  return impl_->context();
+}
+std::span<const Token> Session::tokens() const noexcept {
+  return impl_->tokens();
+}
+std::span<const float> Session::logits() const noexcept {
+  return impl_->logits();
+}
+
+Outcome Session::evaluate(std::span<const Token> tokens, const StopToken& stop,
+                          const EvaluateOptions& options) {
+  return guard_outcome([&] { return impl_->evaluate(tokens, stop, options); });
+}
+
+Result<Run> Session::submit(std::span<const Token> tokens, const StopToken& stop,
+                            const EvaluateOptions& options) {
+  return guard([&]() -> Result<Run> {
+    auto run = std::make_unique<detail::RunImpl>(*impl_, stop);
+    run->call.settled = true;  // until it is in flight
+    if (auto submitted = impl_->submit(run->call, tokens, run->stop, options); !submitted)
+      return fail(std::move(submitted));
+    return Run(std::move(run));
+  });
+}
+
+Outcome Session::generate(const GenerateOptions& options, const TextFunction& on_text,
+                          const StopToken& stop) {
+  return guard_outcome([&] { return impl_->generate(options, on_text, stop); });
+}
+
+Result<Session> Session::fork() {
+  return guard([&]() -> Result<Session> {
+    auto copy = impl_->fork();
+    if (!copy) return fail(std::move(copy));
+    return Session(std::move(*copy));
+  });
+}
+
+Result<void> Session::truncate(std::uint32_t count) {
+  return guard([&] { return impl_->truncate(count); });
+}
+
+}  // namespace tacet

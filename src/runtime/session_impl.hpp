@@ -1,0 +1,118 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/run_queue.hpp"
+#include "runtime/kv_pool.hpp"
+#include "runtime/model_impl.hpp"
+#include "runtime/sampler.hpp"
+#include "runtime/text_stream.hpp"
+#include "tacet/session.hpp"
+
+namespace tacet::detail {
+
+/// The part of a call that one run carries: the memory its arguments point to, and the run.
+struct Chunk {
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> positions;
+  std::vector<std::int32_t> output_rows;
+  RunHandle run;
+};
+
+/// A submitted call: runs that are committed or rolled back together, in the order of submission.
+class CallImpl {
+ public:
+  std::vector<Token> appended;  ///< what the call adds to the history
+  std::uint32_t append_at = 0;  ///< where in the history
+  std::uint32_t begin = 0;      ///< the first cell that it computes
+  std::uint32_t end = 0;        ///< behind its last cell
+  EvaluateOptions options;
+  std::unique_ptr<std::vector<float>> logits;
+  std::vector<std::unique_ptr<Chunk>> chunks;
+  bool settled = false;
+  Outcome outcome;
+};
+
+/// What a Run refers to.
+class RunImpl {
+ public:
+  RunImpl(SessionImpl& owner, const StopToken& token);
+  ~RunImpl();
+
+  SessionImpl& session;
+  StopSource source;  ///< for Run::stop
+  StopToken stop;     ///< the user's token or `source`
+  CallImpl call;
+};
+
+/// A session: what is committed, and the calls in flight. One thread at a time, but for stops.
+///
+/// Committed are: the token history; the number of cells that are computed for it, which trails by
+/// the one token that `generate` delivered last; the readable logits; the random generator; the
+/// text that waits for its character to be complete. A run writes cells behind the computed ones,
+/// and logits into a buffer of its own, so a commit moves numbers and a roll back does nothing.
+class SessionImpl {
+ public:
+  static Result<std::unique_ptr<SessionImpl>> create(std::shared_ptr<const ModelImpl> model,
+                                                     const SessionOptions& options);
+  ~SessionImpl();
+
+  std::uint32_t context() const noexcept { return context_; }
+  std::span<const Token> tokens() const noexcept { return history_; }
+  std::span<const float> logits() const noexcept {
+    return logits_ != nullptr ? std::span<const float>(*logits_) : std::span<const float>();
+  }
+
+  Outcome evaluate(std::span<const Token> tokens, const StopToken& stop,
+                   const EvaluateOptions& options);
+  /// Starts `call`, which must stay where it is until it is settled.
+  Result<void> submit(CallImpl& call, std::span<const Token> tokens, const StopToken& stop,
+                      const EvaluateOptions& options);
+  /// Waits for a call and the calls before it, commits them or rolls them back, and says what came
+  /// of it.
+  const Outcome& settle(CallImpl& call) noexcept;
+  Outcome generate(const GenerateOptions& options, const TextFunction& on_text,
+                   const StopToken& stop);
+  Result<std::unique_ptr<SessionImpl>> fork();
+  Result<void> truncate(std::uint32_t count);
+
+ private:
+  SessionImpl(std::shared_ptr<const ModelImpl> model, const SessionOptions& options,
+              std::uint32_t context);
+
+  Result<void> check_tokens(std::span<const Token> tokens) const;
+  Result<void> start(CallImpl& call, const StopToken& stop);
+  Result<void> start_chunk(CallImpl& call, std::uint32_t begin, std::uint32_t end,
+                           const StopToken& stop);
+  void settle_one(CallImpl& call) noexcept;
+  void commit(CallImpl& call, std::uint32_t computed) noexcept;
+  void recycle(CallImpl& call) noexcept;
+  void settle_all() noexcept;
+  std::unique_ptr<Chunk> take_chunk();
+  std::unique_ptr<std::vector<float>> take_logits();
+  Outcome decode(const StopToken& stop);
+
+  std::shared_ptr<const ModelImpl> model_;
+  SessionOptions options_;
+  std::uint32_t context_;
+
+  // Committed state.
+  std::vector<Token> history_;
+  std::uint32_t computed_ = 0;  ///< cells
+  std::unique_ptr<std::vector<float>> logits_;
+  RandomState random_;
+  TextStream text_;
+
+  PageTable pages_;
+  Sampler sampler_;
+  CallImpl decode_call_;
+  std::vector<CallImpl*> pending_;  ///< in the order of submission
+  bool broken_ = false;  ///< a pending call did not succeed: those behind it do not either
+  std::vector<std::unique_ptr<Chunk>> spare_chunks_;
+  std::vector<std::unique_ptr<std::vector<float>>> spare_logits_;
+  std::size_t chunks_made_ = 0;
+  std::size_t logits_made_ = 0;
+};
+
+}  // namespace tacet::detail

@@ -1,0 +1,133 @@
+#include "text/bpe.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "text/byte_alphabet.hpp"
+
+namespace tacet {
+namespace {
+
+std::size_t hash_pair(std::int32_t first, std::int32_t second) noexcept {
+  const std::uint64_t key =
+      (std::uint64_t{static_cast<std::uint32_t>(first)} << 32) | static_cast<std::uint32_t>(second);
+  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> 20);
+}
+
+/// Orders a heap so that the best rank is on top, and of equal ones the leftmost.
+bool worse(const ByteBpe::Scratch::Candidate& a, const ByteBpe::Scratch::Candidate& b) noexcept {
+  return a.rank != b.rank ? a.rank > b.rank : a.left > b.left;
+}
+
+}  // namespace
+
+Result<ByteBpe> ByteBpe::build(std::span<const std::string> merges, const PieceTable& texts) {
+  ByteBpe bpe;
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const char raw = static_cast<char>(byte);
+    bpe.byte_ids_[byte] = texts.find(to_byte_alphabet({&raw, 1})).value_or(-1);
+  }
+  if (merges.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    return fail(Code::corrupt, "The vocabulary has {} merges, more than any model can use.",
+                merges.size());
+  }
+  bpe.slots_.resize(std::bit_ceil(merges.size() * 2 + 1));
+  const std::size_t mask = bpe.slots_.size() - 1;
+  std::string joined;
+  for (std::size_t rank = 0; rank < merges.size(); ++rank) {
+    const std::string_view line = merges[rank];
+    // From the second character on, because a piece may itself begin with a space.
+    const std::size_t space = line.find(' ', 1);
+    if (space == std::string_view::npos || space + 1 == line.size()) {
+      return fail(Code::corrupt, "Merge {} of the vocabulary (\"{}\") is not two pieces.", rank,
+                  line);
+    }
+    const std::string_view left = line.substr(0, space);
+    const std::string_view right = line.substr(space + 1);
+    joined.assign(left).append(right);
+    const auto first = texts.find(left);
+    const auto second = texts.find(right);
+    const auto result = texts.find(joined);
+    if (!first || !second || !result) {
+      return fail(Code::corrupt,
+                  "Merge {} of the vocabulary refers to \"{}\", which is not a token of it.", rank,
+                  !first    ? left
+                  : !second ? right
+                            : std::string_view(joined));
+    }
+    std::size_t slot = hash_pair(*first, *second) & mask;
+    while (bpe.slots_[slot].first >= 0 &&
+           (bpe.slots_[slot].first != *first || bpe.slots_[slot].second != *second)) {
+      slot = (slot + 1) & mask;
+    }
+    if (bpe.slots_[slot].first >= 0) continue;
+    bpe.slots_[slot] = {*first, *second, static_cast<std::int32_t>(rank), *result};
+    ++bpe.count_;
+  }
+  return bpe;
+}
+
+const ByteBpe::Slot* ByteBpe::find(std::int32_t first, std::int32_t second) const noexcept {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = hash_pair(first, second) & mask;
+  while (slots_[slot].first >= 0) {
+    if (slots_[slot].first == first && slots_[slot].second == second) return &slots_[slot];
+    slot = (slot + 1) & mask;
+  }
+  return nullptr;
+}
+
+void ByteBpe::push(std::int32_t left, Scratch& scratch) const {
+  if (left < 0) return;
+  const Scratch::Symbol& symbol = scratch.symbols[static_cast<std::size_t>(left)];
+  if (symbol.next < 0) return;
+  const std::int32_t second = scratch.symbols[static_cast<std::size_t>(symbol.next)].id;
+  const Slot* slot = find(symbol.id, second);
+  if (slot == nullptr) return;
+  scratch.heap.push_back({slot->rank, left, symbol.id, second});
+  std::push_heap(scratch.heap.begin(), scratch.heap.end(), worse);
+}
+
+Result<void> ByteBpe::encode_word(std::string_view word, Scratch& scratch,
+                                  std::vector<std::int32_t>& ids) const {
+  auto& symbols = scratch.symbols;
+  symbols.clear();
+  scratch.heap.clear();
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(word[i]);
+    if (byte_ids_[byte] < 0) {
+      return fail(Code::unsupported,
+                  "The vocabulary has no token for the byte 0x{:02X}; leave that character out.",
+                  byte);
+    }
+    const auto index = static_cast<std::int32_t>(i);
+    symbols.push_back({byte_ids_[byte], index - 1, i + 1 < word.size() ? index + 1 : -1});
+  }
+  for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
+    push(static_cast<std::int32_t>(i), scratch);
+  }
+  while (!scratch.heap.empty()) {
+    const Scratch::Candidate best = scratch.heap.front();
+    std::pop_heap(scratch.heap.begin(), scratch.heap.end(), worse);
+    scratch.heap.pop_back();
+    Scratch::Symbol& left = symbols[static_cast<std::size_t>(best.left)];
+    if (left.id != best.first || left.next < 0) continue;
+    Scratch::Symbol& right = symbols[static_cast<std::size_t>(left.next)];
+    if (right.id != best.second) continue;
+    left.id = find(best.first, best.second)->result;
+    right.id = -1;
+    left.next = right.next;
+    if (left.next >= 0) symbols[static_cast<std::size_t>(left.next)].previous = best.left;
+    push(left.previous, scratch);
+    push(best.left, scratch);
+  }
+  for (std::int32_t i = symbols.empty() ? -1 : 0; i >= 0;) {
+    const Scratch::Symbol& symbol = symbols[static_cast<std::size_t>(i)];
+    ids.push_back(symbol.id);
+    i = symbol.next;
+  }
+  return {};
+}
+
+}  // namespace tacet

@@ -1,0 +1,235 @@
+#include <algorithm>
+#include <array>
+
+#include "text/jinja/filters.hpp"
+#include "text/jinja/operators.hpp"
+#include "text/jinja/print.hpp"
+#include "text/jinja/strings.hpp"
+
+namespace tacet::jinja::filters {
+namespace {
+
+using Kind = Value::Kind;
+
+/// `item.a.0.b` for the attribute "a.0.b"; the item itself if there is no attribute.
+Value pick(Interpreter& run, const Value& from, const Value& attribute) {
+  if (attribute.is(Kind::none) || attribute.is(Kind::undefined)) return from;
+  if (attribute.is_integral()) return item(from, attribute, run);
+  Value value = from;
+  const std::string path = to_text(attribute, run);
+  for (std::size_t start = 0; start <= path.size() && !run.failed();) {
+    const std::size_t end = std::min(path.find('.', start), path.size());
+    const std::string part = path.substr(start, end - start);
+    const bool digits = !part.empty() && part.size() < 10 &&
+                        part.find_first_not_of("0123456789") == std::string::npos;
+    if (digits) {
+      value = item(value, Value::integer(std::stoll(part)), run);
+    } else if (value.is(Kind::dict)) {
+      value = item(value, Value::string(part), run);
+    } else {
+      value = run.attribute(value, part);
+    }
+    start = end + 1;
+  }
+  return value;
+}
+
+Value join(Interpreter& run, const Value& input, const Arguments& arguments) {
+  const std::string separator = to_text(run.argument(arguments, 0, "d", Value()), run);
+  const Value attribute = run.argument(arguments, 1, "attribute", Value::none());
+  const std::vector<Value> items = iterate(input, run);
+  std::string joined;
+  for (std::size_t i = 0; i < items.size() && run.spend(); ++i) {
+    if (i > 0 && run.take(separator.size())) joined += separator;
+    append_text(pick(run, items[i], attribute), joined, run);
+  }
+  return run.text(std::move(joined));
+}
+
+/// The arguments behind the first `count`.
+Arguments behind(const Arguments& arguments, std::size_t count) {
+  Arguments rest = arguments;
+  const std::size_t dropped = std::min(count, rest.positional.size());
+  rest.positional.erase(rest.positional.begin(),
+                        rest.positional.begin() + static_cast<std::ptrdiff_t>(dropped));
+  return rest;
+}
+
+Value map(Interpreter& run, const Value& input, const Arguments& arguments) {
+  const Value* attribute = arguments.find(SIZE_MAX, "attribute");
+  const Value missing = run.argument(arguments, SIZE_MAX, "default", Value());
+  if (attribute == nullptr && arguments.positional.empty()) {
+    return run.raise(Code::corrupt, "map needs a filter or an attribute.");
+  }
+  const Arguments rest = behind(arguments, 1);
+  std::vector<Value> items = iterate(input, run);
+  for (Value& one : items) {
+    if (!run.spend()) return {};
+    if (attribute == nullptr) {
+      one = run.filter(to_text(arguments.positional[0], run), one, rest);
+      continue;
+    }
+    one = pick(run, one, *attribute);
+    if (one.is(Kind::undefined)) one = missing;
+  }
+  return run.list(std::move(items));
+}
+
+template <bool wanted, bool by_attribute>
+Value select(Interpreter& run, const Value& input, const Arguments& arguments) {
+  constexpr std::size_t kTest = by_attribute ? 1 : 0;
+  if (by_attribute && arguments.positional.empty()) {
+    return run.raise(Code::corrupt, "selectattr and rejectattr need an attribute.");
+  }
+  const bool has_test = arguments.positional.size() > kTest;
+  const Arguments rest = behind(arguments, kTest + 1);
+  std::vector<Value> kept;
+  for (const Value& one : iterate(input, run)) {
+    const Value value = by_attribute ? pick(run, one, arguments.positional[0]) : one;
+    const bool passed =
+        has_test ? run.test(to_text(arguments.positional[kTest], run), value, rest) : truthy(value);
+    if (!run.spend()) return {};
+    if (passed == wanted) kept.push_back(one);
+  }
+  return run.list(std::move(kept));
+}
+
+/// What an item is compared by: lower case unless `case_sensitive`.
+Value key_of(Interpreter& run, const Value& one, const Value& attribute, bool case_sensitive) {
+  const Value value = pick(run, one, attribute);
+  if (case_sensitive || !value.is(Kind::string)) return value;
+  return run.text(lower(value.as_string()));
+}
+
+struct Keyed {
+  Value key;
+  Value value;
+};
+
+std::vector<Keyed> keyed(Interpreter& run, const Value& input, const Value& attribute,
+                         bool case_sensitive) {
+  std::vector<Keyed> result;
+  for (const Value& one : iterate(input, run)) {
+    if (!run.spend()) return {};
+    result.push_back({key_of(run, one, attribute, case_sensitive), one});
+  }
+  return result;
+}
+
+void sort_keyed(Interpreter& run, std::vector<Keyed>& items, bool reverse) {
+  std::stable_sort(items.begin(), items.end(), [&](const Keyed& a, const Keyed& b) {
+    return reverse ? less(b.key, a.key, run) : less(a.key, b.key, run);
+  });
+}
+
+Value values_of(Interpreter& run, const std::vector<Keyed>& items) {
+  std::vector<Value> values;
+  for (const Keyed& one : items) values.push_back(one.value);
+  return run.list(std::move(values));
+}
+
+Value sort(Interpreter& run, const Value& input, const Arguments& arguments) {
+  const bool reverse = truthy(run.argument(arguments, 0, "reverse", Value()));
+  const bool sensitive = truthy(run.argument(arguments, 1, "case_sensitive", Value()));
+  const Value attribute = run.argument(arguments, 2, "attribute", Value::none());
+  std::vector<Keyed> items = keyed(run, input, attribute, sensitive);
+  sort_keyed(run, items, reverse);
+  return values_of(run, items);
+}
+
+Value dict_sort(Interpreter& run, const Value& input, const Arguments& arguments) {
+  if (!input.is(Kind::dict)) return run.raise(Code::corrupt, "dictsort needs a dict.");
+  const bool sensitive = truthy(run.argument(arguments, 0, "case_sensitive", Value()));
+  const std::string by = to_text(run.argument(arguments, 1, "by", Value::string("key")), run);
+  const bool reverse = truthy(run.argument(arguments, 2, "reverse", Value()));
+  std::vector<Keyed> items;
+  for (const auto& [key, value] : input.entries()) {
+    if (!run.spend()) return {};
+    const Value& chosen = by == "value" ? value : key;
+    items.push_back({key_of(run, chosen, Value::none(), sensitive), run.tuple({key, value})});
+  }
+  sort_keyed(run, items, reverse);
+  return values_of(run, items);
+}
+
+Value unique(Interpreter& run, const Value& input, const Arguments& arguments) {
+  const bool sensitive = truthy(run.argument(arguments, 0, "case_sensitive", Value()));
+  const Value attribute = run.argument(arguments, 1, "attribute", Value::none());
+  std::vector<Keyed> kept;
+  for (Keyed& one : keyed(run, input, attribute, sensitive)) {
+    const bool seen = std::any_of(kept.begin(), kept.end(), [&](const Keyed& other) {
+      return equal(other.key, one.key, run);
+    });
+    if (run.failed()) return {};
+    if (!seen) kept.push_back(std::move(one));
+  }
+  return values_of(run, kept);
+}
+
+template <bool greatest>
+Value extreme(Interpreter& run, const Value& input, const Arguments& arguments) {
+  const bool sensitive = truthy(run.argument(arguments, 0, "case_sensitive", Value()));
+  const Value attribute = run.argument(arguments, 1, "attribute", Value::none());
+  const std::vector<Keyed> items = keyed(run, input, attribute, sensitive);
+  if (items.empty()) return Value::undefined("min or max");
+  const Keyed* best = &items[0];
+  for (const Keyed& one : items) {
+    const bool better = greatest ? less(best->key, one.key, run) : less(one.key, best->key, run);
+    if (better) best = &one;
+  }
+  return best->value;
+}
+
+Value sum(Interpreter& run, const Value& input, const Arguments& arguments) {
+  const Value attribute = run.argument(arguments, 0, "attribute", Value::none());
+  Value total = run.argument(arguments, 1, "start", Value::integer(0));
+  for (const Value& one : iterate(input, run)) {
+    total = arithmetic(Operator::add, total, pick(run, one, attribute), run);
+    if (run.failed()) return {};
+  }
+  return total;
+}
+
+Value reverse(Interpreter& run, const Value& input, const Arguments&) {
+  std::vector<Value> items = iterate(input, run);
+  std::reverse(items.begin(), items.end());
+  if (!input.is(Kind::string)) return run.list(std::move(items));
+  std::string text;
+  for (const Value& one : items) text += one.as_string();
+  return run.text(std::move(text));
+}
+
+struct Entry {
+  std::string_view name;
+  Callable callable;
+};
+
+constexpr std::array<Entry, 16> kFilters = {{
+    {"join", join},
+    {"map", map},
+    {"select", select<true, false>},
+    {"reject", select<false, false>},
+    {"selectattr", select<true, true>},
+    {"rejectattr", select<false, true>},
+    {"sort", sort},
+    {"dictsort", dict_sort},
+    {"unique", unique},
+    {"min", extreme<false>},
+    {"max", extreme<true>},
+    {"sum", sum},
+    {"reverse", reverse},
+    {"indent", indent},
+    {"escape", escape},
+    {"e", escape},
+}};
+
+}  // namespace
+
+Callable find_list_filter(std::string_view name) noexcept {
+  for (const Entry& entry : kFilters) {
+    if (entry.name == name) return entry.callable;
+  }
+  return nullptr;
+}
+
+}  // namespace tacet::jinja::filters

@@ -1,0 +1,127 @@
+#include "text/jinja/strings.hpp"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+
+#include "text/utf8.hpp"
+
+namespace tacet::jinja {
+namespace {
+
+/// Where the last character of `text`, which is not empty, begins.
+std::size_t last_start(std::string_view text) noexcept {
+  std::size_t start = text.size() - 1;
+  while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) --start;
+  return start;
+}
+
+template <typename Predicate>
+std::string_view drop_left(std::string_view text, Predicate drop) {
+  std::size_t position = 0;
+  while (position < text.size()) {
+    std::size_t behind = position;
+    if (!drop(next_utf8(text, behind))) break;
+    position = behind;
+  }
+  return text.substr(position);
+}
+
+template <typename Predicate>
+std::string_view drop_right(std::string_view text, Predicate drop) {
+  while (!text.empty()) {
+    const std::size_t start = last_start(text);
+    std::size_t position = start;
+    if (!drop(next_utf8(text, position))) break;
+    text = text.substr(0, start);
+  }
+  return text;
+}
+
+auto one_of(std::string_view characters) {
+  return [characters](std::uint32_t wanted) {
+    std::size_t position = 0;
+    while (position < characters.size()) {
+      if (next_utf8(characters, position) == wanted) return true;
+    }
+    return false;
+  };
+}
+
+template <typename Map>
+std::string mapped(std::string_view text, Map map) {
+  std::string result;
+  result.reserve(text.size());
+  std::size_t position = 0;
+  while (position < text.size()) {
+    const auto character = static_cast<utf8proc_int32_t>(next_utf8(text, position));
+    append_utf8(static_cast<std::uint32_t>(map(character)), result);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_space(std::uint32_t c) noexcept {
+  if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F);
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+std::string_view strip_left(std::string_view text) noexcept {
+  return drop_left(text, is_space);
+}
+std::string_view strip_right(std::string_view text) noexcept {
+  return drop_right(text, is_space);
+}
+
+std::string_view strip_left(std::string_view text, std::string_view characters) noexcept {
+  return drop_left(text, one_of(characters));
+}
+
+std::string_view strip_right(std::string_view text, std::string_view characters) noexcept {
+  return drop_right(text, one_of(characters));
+}
+
+std::size_t length(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::size_t byte_of(std::string_view text, std::size_t index) noexcept {
+  std::size_t position = 0;
+  for (; index > 0 && position < text.size(); --index) next_utf8(text, position);
+  return position;
+}
+
+std::string upper(std::string_view text) {
+  return mapped(text, utf8proc_toupper);
+}
+std::string lower(std::string_view text) {
+  return mapped(text, utf8proc_tolower);
+}
+
+std::string capitalize(std::string_view text) {
+  const std::size_t first = byte_of(text, 1);
+  return mapped(text.substr(0, first), utf8proc_totitle) + lower(text.substr(first));
+}
+
+bool is_printable(std::uint32_t character) noexcept {
+  if (character < 0x80) return character >= 0x20 && character < 0x7F;
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(character))) {
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_ZS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace tacet::jinja

@@ -1,0 +1,136 @@
+#include <array>
+#include <cmath>
+
+#include "text/jinja/interpreter.hpp"
+#include "text/jinja/operators.hpp"
+#include "text/jinja/strings.hpp"
+
+namespace tacet::jinja {
+namespace {
+
+using Kind = Value::Kind;
+
+template <Kind kind>
+Value is_kind(Interpreter&, const Value& value, const Arguments&) {
+  return Value::boolean(value.is(kind));
+}
+
+Value is_defined(Interpreter&, const Value& value, const Arguments&) {
+  return Value::boolean(!value.is(Kind::undefined));
+}
+
+Value is_number(Interpreter&, const Value& value, const Arguments&) {
+  return Value::boolean(value.is_numeric());
+}
+
+Value is_sequence(Interpreter&, const Value& value, const Arguments&) {
+  // What has a length and items: as in Python, dicts and undefined too.
+  return Value::boolean(value.is_sequence() || value.is(Kind::string) || value.is(Kind::dict) ||
+                        value.is(Kind::undefined));
+}
+
+Value is_true(Interpreter&, const Value& value, const Arguments&) {
+  return Value::boolean(value.is(Kind::boolean) && value.as_boolean());
+}
+
+Value is_false(Interpreter&, const Value& value, const Arguments&) {
+  return Value::boolean(value.is(Kind::boolean) && !value.as_boolean());
+}
+
+Value is_callable(Interpreter&, const Value& value, const Arguments&) {
+  const bool macro = value.is(Kind::object) && value.as_object()->kind == Object::Kind::macro;
+  return Value::boolean(value.is(Kind::function) || macro);
+}
+
+Value rest_is(Interpreter& run, const Value& value, std::int64_t divisor, std::int64_t wanted) {
+  const Value rest = arithmetic(Operator::modulo, value, Value::integer(divisor), run);
+  return Value::boolean(!run.failed() && equal(rest, Value::integer(wanted), run));
+}
+
+Value is_odd(Interpreter& run, const Value& value, const Arguments&) {
+  return rest_is(run, value, 2, 1);
+}
+
+Value is_even(Interpreter& run, const Value& value, const Arguments&) {
+  return rest_is(run, value, 2, 0);
+}
+
+Value is_divisible(Interpreter& run, const Value& value, const Arguments& arguments) {
+  const Value divisor = run.argument(arguments, 0, "num", Value());
+  const Value rest = arithmetic(Operator::modulo, value, divisor, run);
+  return Value::boolean(!run.failed() && equal(rest, Value::integer(0), run));
+}
+
+template <Operator op>
+Value is_compared(Interpreter& run, const Value& value, const Arguments& arguments) {
+  if (arguments.positional.size() != 1) {
+    return run.raise(Code::corrupt, "a comparing test takes one argument.");
+  }
+  return Value::boolean(compare(op, value, arguments.positional[0], run));
+}
+
+Value is_upper(Interpreter& run, const Value& value, const Arguments&) {
+  if (!value.is(Kind::string) || !run.take(value.as_string().size() * 2)) return {};
+  const std::string& text = value.as_string();
+  return Value::boolean(upper(text) == text && lower(text) != text);
+}
+
+Value is_lower(Interpreter& run, const Value& value, const Arguments&) {
+  if (!value.is(Kind::string) || !run.take(value.as_string().size() * 2)) return {};
+  const std::string& text = value.as_string();
+  return Value::boolean(lower(text) == text && upper(text) != text);
+}
+
+struct Entry {
+  std::string_view name;
+  Callable callable;
+};
+
+constexpr std::array<Entry, 35> kTests = {{
+    {"defined", is_defined},
+    {"undefined", is_kind<Kind::undefined>},
+    {"none", is_kind<Kind::none>},
+    {"string", is_kind<Kind::string>},
+    {"mapping", is_kind<Kind::dict>},
+    {"sequence", is_sequence},
+    {"iterable", is_sequence},
+    {"number", is_number},
+    {"integer", is_kind<Kind::integer>},
+    {"float", is_kind<Kind::number>},
+    {"boolean", is_kind<Kind::boolean>},
+    {"true", is_true},
+    {"false", is_false},
+    {"callable", is_callable},
+    {"odd", is_odd},
+    {"even", is_even},
+    {"divisibleby", is_divisible},
+    {"upper", is_upper},
+    {"lower", is_lower},
+    {"in", is_compared<Operator::in>},
+    {"eq", is_compared<Operator::equal>},
+    {"==", is_compared<Operator::equal>},
+    {"equalto", is_compared<Operator::equal>},
+    {"ne", is_compared<Operator::not_equal>},
+    {"!=", is_compared<Operator::not_equal>},
+    {"lt", is_compared<Operator::less>},
+    {"<", is_compared<Operator::less>},
+    {"lessthan", is_compared<Operator::less>},
+    {"le", is_compared<Operator::less_equal>},
+    {"<=", is_compared<Operator::less_equal>},
+    {"gt", is_compared<Operator::greater>},
+    {">", is_compared<Operator::greater>},
+    {"greaterthan", is_compared<Operator::greater>},
+    {"ge", is_compared<Operator::greater_equal>},
+    {">=", is_compared<Operator::greater_equal>},
+}};
+
+}  // namespace
+
+Callable find_test(std::string_view name) noexcept {
+  for (const Entry& entry : kTests) {
+    if (entry.name == name) return entry.callable;
+  }
+  return nullptr;
+}
+
+}  // namespace tacet::jinja

@@ -1,0 +1,172 @@
+"""Ctrl-C, SIGTERM, deadlines, and readers that leave."""
+
+import json
+import re
+import signal
+import time
+
+import program
+from program import Case, Terminal
+
+STORY = "Tell me a story about a fox."
+
+
+class Endless(Case):
+    """Has a model that never ends an answer."""
+
+    def setUp(self):
+        super().setUp()
+        model = self.folder / "noise.gguf"
+        self.succeeds("synth", "tiny-qwen3", "q8_0", model)
+        self.endless = ("-m", str(model), "--ctx", "200000")
+
+
+class Stops(Endless):
+    def stopped_by(self, number, code):
+        run = program.start("run", *self.endless, STORY)
+        first = run.stdout.read(20)
+        run.send_signal(number)
+        rest, said = run.communicate(timeout=program.PATIENCE)
+        self.assertEqual(run.returncode, code, said)
+        self.assertRegex(said.decode(), r"\A\[stopped: requested, [\d.]+ (us|ms)\]\n\Z")
+        self.assertTrue((first + rest).decode().endswith("\n"))
+
+    def test_interrupt(self):
+        self.stopped_by(signal.SIGINT, 130)
+
+    def test_terminate(self):
+        self.stopped_by(signal.SIGTERM, 143)
+
+    def test_interrupt_with_json(self):
+        run = program.start("run", *self.endless, "--json", STORY)
+        time.sleep(2)
+        run.send_signal(signal.SIGINT)
+        text, said = run.communicate(timeout=program.PATIENCE)
+        answer = json.loads(text)
+        self.assertEqual((run.returncode, said), (130, b""))
+        self.assertEqual(answer["outcome"]["status"], "stopped")
+        self.assertEqual(answer["outcome"]["reason"], "requested")
+        self.assertGreater(answer["outcome"]["to_return_us"], 0)
+        self.assertGreaterEqual(answer["outcome"]["to_return_us"], answer["outcome"]["to_idle_us"])
+        self.assertGreater(answer["tokens"], 0)
+
+    def test_deadline(self):
+        run = program.tacet("run", *self.endless, "--deadline", "100ms", "--json", STORY)
+        answer = json.loads(run.stdout)
+        self.assertEqual((run.returncode, run.stderr), (3, b""))
+        self.assertEqual((answer["outcome"]["status"], answer["outcome"]["reason"]), ("stopped", "deadline"))
+        timings = answer["timings"]
+        self.assertGreaterEqual(timings["prompt_us"] + timings["decode_us"], 99_000)
+
+    def test_deadline_in_text(self):
+        run = program.tacet("run", *self.endless, "--deadline", "0.05s", STORY)
+        self.assertEqual(run.returncode, 3)
+        self.assertRegex(run.stderr.decode(), r"\A\[stopped: deadline, [\d.]+ (us|ms)\]\n\Z")
+
+    def test_deadline_that_is_over(self):
+        answer = json.loads(program.tacet("run", "--deadline", "0us", "--json", STORY).stdout)
+        self.assertEqual((answer["outcome"]["status"], answer["tokens"]), ("stopped", 0))
+
+    def test_deadline_that_is_not_reached(self):
+        self.assertEqual(self.succeeds("run", "--deadline", "10min", "What is 17 + 25?"), "17 + 25 = 42.\n")
+
+    def test_reader_leaves(self):
+        run = program.start("run", *self.endless, STORY)
+        run.stdout.read(20)
+        run.stdout.close()
+        self.assertEqual(run.wait(program.PATIENCE), 141)
+        self.assertEqual(run.stderr.read(), b"")
+        run.stderr.close()
+
+    def test_synth_leaves_no_file(self):
+        run = program.start("synth", "qwen3-4b", "f16", str(self.folder / "big.gguf"))
+        time.sleep(1)
+        run.send_signal(signal.SIGINT)
+        text, said = run.communicate(timeout=program.PATIENCE)
+        self.assertEqual((run.returncode, text, said), (130, b"", b""))
+        self.assertEqual(list(self.folder.glob("*big*")), [])
+
+
+class Chats(Endless):
+    def chat(self, *options):
+        terminal = Terminal("run", *options)
+        self.enterContext(terminal)
+        terminal.until(r"> \Z")
+        return terminal
+
+    def ask(self, terminal, line):
+        """Types a line and returns the answer."""
+        terminal.type(line + "\n")
+        said = terminal.until(r"\n> \Z")
+        return said.replace(line, "", 1).strip().removesuffix(">").strip()
+
+    def test_answers_and_exit(self):
+        chat = self.chat()
+        self.assertEqual(self.ask(chat, "What is 17 + 25?"), "17 + 25 = 42.")
+        self.assertEqual(self.ask(chat, "What is 40 + 2?"), "40 + 2 = 42.")
+        chat.type("/exit\n")
+        self.assertEqual(chat.ends(), 0)
+
+    def test_end_of_input(self):
+        chat = self.chat()
+        chat.type("\x04")
+        self.assertEqual(chat.ends(), 0)
+
+    def test_empty_line_and_clear(self):
+        chat = self.chat()
+        self.assertEqual(self.ask(chat, ""), "")
+        first = self.ask(chat, STORY)
+        self.assertEqual(self.ask(chat, "/clear"), "")
+        self.assertEqual(self.ask(chat, STORY), first)
+
+    def test_interrupt_at_the_prompt_leaves(self):
+        chat = self.chat()
+        chat.type("\x03")
+        self.assertEqual(chat.ends(), 130)
+
+    def test_interrupt_gives_the_prompt_back(self):
+        chat = self.chat(*self.endless)
+        chat.type(STORY + "\n")
+        chat.until(r"fox\.\n(.|\n){40}")
+        chat.type("\x03")
+        said = chat.until(r"\[stopped: requested, [\d.]+ (us|ms)\]\n> \Z")
+        # The conversation goes on; the answer is noise again, and a second stop works as the first.
+        chat.type("What is 17 + 25?\n")
+        chat.until(r"25\?\n(.|\n){40}")
+        chat.type("\x03")
+        chat.until(r"\[stopped: requested, [\d.]+ (us|ms)\]\n> \Z")
+        chat.type("\x03")
+        self.assertEqual(chat.ends(), 130)
+
+    def interrupted_story(self):
+        """A chat whose story was stopped, on the real model."""
+        for _ in range(20):
+            chat = self.chat("--ctx", "1000")
+            chat.type(STORY + "\n")
+            chat.until(r"Once upon a")
+            chat.type("\x03")
+            try:
+                if "[stopped: requested" in chat.until(r"\n> \Z"):
+                    return chat
+            except AssertionError:
+                # The story was over, so that the chat has left.
+                self.assertEqual(chat.ends(), 130)
+        self.fail("no story was stopped in 20 tries")
+
+    def test_conversation_is_kept_after_an_interrupt(self):
+        chat = self.interrupted_story()
+        self.assertEqual(self.ask(chat, "What is 17 + 25?"), "17 + 25 = 42.")
+        # The question, the part of the story, the sum: all of it is in the session.
+        said = self.ask(chat, "a b c d " * 300)
+        held = int(re.search(r"session holds (\d+) of 1000", said).group(1))
+        self.assertGreater(held, 16 + 3 + 20 + 11)
+        self.assertEqual(self.ask(chat, "What is 40 + 2?"), "40 + 2 = 42.")
+
+    def test_full_context_is_said_and_the_chat_goes_on(self):
+        chat = self.chat("--ctx", "64")
+        said = ""
+        for _ in range(6):
+            said += self.ask(chat, "What is 17 + 25?") + "\n"
+        self.assertRegex(said, r"tacet: [^\n]*context")
+        self.assertEqual(self.ask(chat, "/clear"), "")
+        self.assertEqual(self.ask(chat, "What is 17 + 25?"), "17 + 25 = 42.")

@@ -1,0 +1,47 @@
+// The input is a template; the conversation is fixed.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "text/jinja/template.hpp"
+#include "text/utf8.hpp"
+
+namespace {
+
+using tacet::jinja::Value;
+
+Value message(const char* role, const char* content) {
+  return Value::dict({{"role", Value::string(role)}, {"content", Value::string(content)}});
+}
+
+Value make_context() {
+  const Value parts = Value::list(
+      {Value::dict({{"type", Value::string("text")}, {"text", Value::string("Zoë 🦙")}})});
+  return Value::dict(
+      {{"messages",
+        Value::list({message("system", " Be\tkind.\n"), message("user", "a,b,c?"),
+                     message("assistant", "<think>x</think>\n\ny"),
+                     Value::dict({{"role", Value::string("user")}, {"content", parts}})})},
+       {"add_generation_prompt", Value::boolean(true)},
+       {"bos_token", Value::string("<s>")},
+       {"eos_token", Value::string("</s>")},
+       {"n", Value::integer(INT64_MIN)},
+       {"x", Value::number(-2.5)},
+       {"none_at_all", Value::none()}});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view source(reinterpret_cast<const char*>(data), size);
+  const auto parsed = tacet::jinja::Template::parse(source);
+  if (!parsed) return 0;
+  const auto text = parsed->render(
+      make_context(),
+      {.steps = 100'000, .memory = std::uint64_t{8} << 20, .output = std::size_t{1} << 20});
+  if (!text) return 0;
+  if (!tacet::check_utf8(*text)) std::abort();
+  if (text->size() > (std::size_t{1} << 20)) std::abort();
+  return 0;
+}

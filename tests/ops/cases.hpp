@@ -1,0 +1,49 @@
+#pragma once
+
+#include <ostream>
+#include <vector>
+
+#include "ops/problem.hpp"
+
+namespace tacet::op_tests {
+
+// The cases of each op, in tests/ops/<op>.cpp.
+std::vector<Case> embed_cases();
+std::vector<Case> matmul_cases();
+std::vector<Case> add_cases();
+std::vector<Case> mul_cases();
+std::vector<Case> silu_cases();
+std::vector<Case> rms_norm_cases();
+std::vector<Case> rope_table_cases();
+std::vector<Case> rope_cases();
+std::vector<Case> kv_write_cases();
+std::vector<Case> attention_cases();
+std::vector<Case> select_rows_cases();
+std::vector<Case> add_rms_norm_cases();
+std::vector<Case> norm_rope_cases();
+std::vector<Case> matmul3_cases();
+std::vector<Case> up_gate_cases();
+
+/// What a failed test prints of a case.
+void PrintTo(const Case& one, std::ostream* stream);
+
+/// All of them.
+std::vector<Case> all_cases();
+
+/// The weight types, and numbers of rows around the sizes at which kernels change their way.
+inline constexpr DType weight_types[] = {DType::f32, DType::f16, DType::bf16, DType::q8_0};
+inline constexpr std::int64_t row_counts[] = {1, 2, 3, 5, 8, 13, 33};
+
+/// Results of one rounding: the same bits, whatever computes them.
+inline constexpr Tolerance exact{};
+/// Sums in f32 of up to some thousand products, in any order: each addition errs by at most 6e-8 of
+/// the sum so far, which is of the size of the row.
+inline constexpr Tolerance f32_sums{.of_row = 1e-5};
+/// Products with Q8_0 whose activations are rounded to Q8_0 too: an error of half a step, up to
+/// 1/254 of the largest of 32 numbers, which is about 2.2 times their root mean square; so 0.005 of
+/// a row, and 5 times that in the worst of some hundred elements.
+inline constexpr Tolerance q8_0_rounding{.of_row = 2.5e-2};
+/// A few roundings and an exponential or root that is accurate to a few units in the last place.
+inline constexpr Tolerance f32_elements{.of_element = 1e-6};
+
+}  // namespace tacet::op_tests

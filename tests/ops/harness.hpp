@@ -1,0 +1,15 @@
+#pragma once
+
+#include "backends/device.hpp"
+#include "ops/problem.hpp"
+
+namespace tacet::op_tests {
+
+enum class Inputs { as_weights, in_arena };
+
+/// Computes `problem` on a device. Activations are given as weights, or put into the arena by a
+/// node before. Fails if the device has no kernel for a node, if the run fails, or if something
+/// outside the outputs was written.
+Result<Outcome> compute(Device& device, const Problem& problem, Inputs inputs = Inputs::as_weights);
+
+}  // namespace tacet::op_tests

@@ -1,0 +1,243 @@
+#include "text/tokenizer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "small_vocabulary.hpp"
+#include "text/utf8.hpp"
+
+namespace tacet {
+namespace {
+
+using test::small_vocabulary;
+using Ids = std::vector<std::int32_t>;
+
+Tokenizer make(const VocabularyData& data) {
+  auto tokenizer = Tokenizer::build(data);
+  EXPECT_TRUE(tokenizer.has_value()) << tokenizer.error().message();
+  return std::move(tokenizer.value());
+}
+
+void expect_error(const VocabularyData& data, Code code, std::string_view part) {
+  const auto tokenizer = Tokenizer::build(data);
+  ASSERT_FALSE(tokenizer.has_value()) << part;
+  EXPECT_EQ(tokenizer.error().code(), code);
+  EXPECT_NE(tokenizer.error().message().find(part), std::string_view::npos)
+      << tokenizer.error().message();
+}
+
+TEST(Tokenizer, merges_by_rank_and_leftmost_first) {
+  const Tokenizer tokenizer =
+      make(small_vocabulary({{"b", "c"}, {"a", "b"}, {"a", "a"}, {"aa", "a"}}));
+  EXPECT_EQ(tokenizer.encode("abc", false).value(), (Ids{'a' - 33, 256})) << "bc comes before ab";
+  EXPECT_EQ(tokenizer.encode("ab", false).value(), (Ids{257}));
+  EXPECT_EQ(tokenizer.encode("aaaaa", false).value(), (Ids{258, 259})) << "aa aa a, then aa aaa";
+}
+
+TEST(Tokenizer, finds_special_tokens) {
+  const Tokenizer tokenizer = make(small_vocabulary({{"<", "|"}}));
+  const std::int32_t start = tokenizer.find("<|im_start|>").value();
+  const std::int32_t tool = tokenizer.find("<tool>").value();
+  const Ids with = tokenizer.encode("x<|im_start|><tool>y", true).value();
+  EXPECT_EQ(with, (Ids{tokenizer.find("x").value(), start, tool, tokenizer.find("y").value()}));
+  const Ids without = tokenizer.encode("<|im_start|><tool>", false).value();
+  EXPECT_EQ(without.front(), 256);
+  EXPECT_EQ(without.back(), tool) << "user-defined tokens are always found";
+  EXPECT_EQ(std::count(without.begin(), without.end(), start), 0);
+}
+
+TEST(Tokenizer, takes_the_longest_special_token) {
+  VocabularyData data = small_vocabulary({});
+  for (const char* text : {"<a", "<ab>", "<abc>", "<abz"}) {
+    data.tokens.emplace_back(text);
+    data.token_types.push_back(4);
+  }
+  const Tokenizer tokenizer = make(data);
+  const auto id = [&](std::string_view text) { return tokenizer.find(text).value(); };
+  EXPECT_EQ(tokenizer.encode("<abc><ab><abd", false).value(),
+            (Ids{id("<abc>"), id("<ab>"), id("<a"), id("b"), id("d")}));
+}
+
+TEST(Tokenizer, gives_the_bytes_of_tokens) {
+  const Tokenizer tokenizer = make(small_vocabulary({{" ", "w"}, {"\xC3", "\xA9"}}));
+  EXPECT_EQ(tokenizer.piece(256), " w");
+  EXPECT_EQ(tokenizer.token_text(256), "Ġw");
+  EXPECT_EQ(tokenizer.piece(257), "é");
+  EXPECT_EQ(tokenizer.piece(0), std::string_view("\0", 1));
+  EXPECT_EQ(tokenizer.piece(258), "") << "a control token is no text";
+  EXPECT_EQ(tokenizer.piece(258, true), "<|im_start|>");
+  EXPECT_EQ(tokenizer.piece(260), "<tool>");
+  EXPECT_EQ(tokenizer.piece(-1), "");
+  EXPECT_EQ(tokenizer.piece(261), "");
+  const Ids ids = {256, 258, 257};
+  EXPECT_EQ(tokenizer.decode(ids), " wé");
+  EXPECT_EQ(tokenizer.decode(ids, true), " w<|im_start|>é");
+}
+
+TEST(Tokenizer, knows_the_ends) {
+  VocabularyData data = small_vocabulary({});
+  data.eos = 5;
+  data.eot = 7;
+  const Tokenizer tokenizer = make(data);
+  EXPECT_EQ(tokenizer.end_tokens(), (Ids{5, 7, 257})) << "<|im_end|> is known by name";
+  EXPECT_TRUE(tokenizer.is_end(257));
+  EXPECT_FALSE(tokenizer.is_end(256));
+  EXPECT_FALSE(tokenizer.add_bos());
+  data.add_bos = true;
+  EXPECT_FALSE(make(data).add_bos()) << "there is no BOS";
+  data.bos = 1;
+  EXPECT_TRUE(make(data).add_bos());
+}
+
+TEST(Tokenizer, takes_whole_words_where_the_models_do) {
+  VocabularyData data = small_vocabulary({{"b", "c"}});
+  data.tokens.emplace_back("abc");
+  data.token_types.push_back(1);
+  EXPECT_EQ(make(data).encode("abc", false).value().size(), 2U);
+  data.pre = "llama-bpe";
+  EXPECT_EQ(make(data).encode("abc", false).value(), (Ids{260}));
+  data.token_types.back() = 3;
+  EXPECT_EQ(make(data).encode("abc", false).value().size(), 2U)
+      << "text must not become a control token";
+}
+
+TEST(Tokenizer, first_of_equal_tokens_wins) {
+  VocabularyData data = small_vocabulary({{"a", "b"}});
+  data.tokens.emplace_back("ab");
+  data.token_types.push_back(1);
+  EXPECT_EQ(make(data).encode("ab", false).value(), (Ids{256}));
+}
+
+TEST(Tokenizer, refuses_vocabularies_that_contradict_themselves) {
+  const VocabularyData good = small_vocabulary({{"a", "b"}});
+  VocabularyData data = good;
+  data.model = "bert";
+  expect_error(data, Code::unsupported, "gpt2");
+  data = good;
+  data.pre = "klingon";
+  expect_error(data, Code::unsupported, "qwen2");
+  data = good;
+  data.tokens.clear();
+  data.token_types.clear();
+  expect_error(data, Code::corrupt, "empty");
+  data = good;
+  data.token_types.pop_back();
+  expect_error(data, Code::corrupt, "token types");
+  data = good;
+  data.token_types[3] = 9;
+  expect_error(data, Code::corrupt, "Token 3");
+  data = good;
+  data.merges.emplace_back("a zz");
+  expect_error(data, Code::corrupt, "\"zz\"");
+  data = good;
+  data.merges.emplace_back("b a");
+  expect_error(data, Code::corrupt, "\"ba\"");
+  data = good;
+  data.merges.emplace_back("ab");
+  expect_error(data, Code::corrupt, "not two pieces");
+  data = good;
+  data.eos = 100000;
+  expect_error(data, Code::corrupt, "EOS token is 100000");
+  data = good;
+  data.bos = -3;
+  expect_error(data, Code::corrupt, "BOS");
+  data = good;
+  data.tokens[9] = "\xFF";
+  expect_error(data, Code::corrupt, "Token 9");
+}
+
+TEST(Tokenizer, refuses_what_it_can_not_encode) {
+  VocabularyData data = small_vocabulary({});
+  const auto invalid = make(data).encode("ab\xFFz", false);
+  ASSERT_FALSE(invalid.has_value());
+  EXPECT_EQ(invalid.error().code(), Code::invalid_argument);
+  EXPECT_NE(invalid.error().message().find("byte 2"), std::string_view::npos);
+  data.tokens['z' - 33 + 0] = "unused";
+  ASSERT_EQ(make(data).find("z"), std::nullopt);
+  const auto missing = make(data).encode("az", false);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_NE(missing.error().message().find("0x7A"), std::string_view::npos);
+}
+
+/// Random text of letters, marks, digits, spaces and signs of many scripts.
+std::string random_text(std::mt19937& random, std::size_t characters) {
+  constexpr std::uint32_t kStarts[] = {0,      0x20,   0x41,   0xA0,   0x300,   0x400,   0x900,
+                                       0x2000, 0x3000, 0x4E00, 0xE000, 0x1F600, 0x10FF00};
+  std::string text;
+  for (std::size_t i = 0; i < characters; ++i) {
+    append_utf8(kStarts[random() % std::size(kStarts)] + random() % 64, text);
+  }
+  return text;
+}
+
+TEST(Tokenizer, decodes_what_it_encodes) {
+  const Tokenizer tokenizer =
+      make(small_vocabulary({{"a", "b"}, {" ", " "}, {"\xE2", "\x80"}, {"ab", "ab"}}));
+  std::mt19937 random(11);
+  for (int round = 0; round < 500; ++round) {
+    const std::string text = random_text(random, random() % 60);
+    for (const bool special : {false, true}) {
+      const auto ids = tokenizer.encode(text, special);
+      ASSERT_TRUE(ids.has_value()) << ids.error().message();
+      ASSERT_EQ(tokenizer.decode(*ids, true), text);
+    }
+  }
+}
+
+TEST(Tokenizer, long_words_take_no_quadratic_time) {
+  VocabularyData data = small_vocabulary({{"a", "a"}, {"aa", "aa"}, {" ", " "}, {"  ", "  "}});
+  const Tokenizer tokenizer = make(data);
+  for (const std::string& unit :
+       {std::string("a"), std::string(" "), std::string("\n "), std::string("?")}) {
+    std::string text;
+    while (text.size() < (1U << 20)) text += unit;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto ids = tokenizer.encode(text, true);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    ASSERT_TRUE(ids.has_value()) << ids.error().message();
+    EXPECT_EQ(tokenizer.decode(*ids), text);
+    // Quadratic would be hours; the bound leaves room for sanitizers.
+    EXPECT_LT(taken.count(), 60.0);
+  }
+}
+
+TEST(Tokenizer, may_be_shared_and_moved) {
+  Tokenizer first = make(small_vocabulary({{"a", "b"}, {"ab", "c"}}));
+  const Tokenizer tokenizer = std::move(first);
+  const Ids expected = tokenizer.encode("abc abc <tool>", true).value();
+  std::vector<std::thread> threads;
+  std::vector<int> right(4, 0);
+  for (std::size_t t = 0; t < right.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i)
+        right[t] += tokenizer.encode("abc abc <tool>", true) == expected ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, std::vector<int>(4, 200));
+}
+
+TEST(PreTokenizer, cuts_words_as_the_models_do) {
+  const auto words = [](std::string_view name, std::string_view text) {
+    std::vector<std::string> result;
+    for (const std::string_view word : PreTokenizer::build(name).value().split(text).value()) {
+      result.emplace_back(word);
+    }
+    return result;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(words("qwen2", "It's 123  x\n\n y"),
+            (Words{"It", "'s", " ", "1", "2", "3", " ", " x", "\n\n", " y"}));
+  EXPECT_EQ(words("llama-bpe", "1234567"), (Words{"123", "456", "7"}));
+  EXPECT_EQ(words("gpt-2", "It'S 123\n\n y"), (Words{"It", "'", "S", " 123", "\n\n", " y"}));
+  EXPECT_EQ(words("qwen2", " \n \n x"), (Words{" \n \n", " x"}));
+  EXPECT_EQ(words("qwen2", "a\u180Eb"), (Words{"a", "\u180E", "b"})) << "U+180E is no white space";
+  EXPECT_EQ(words("qwen2", ""), Words{});
+}
+
+}  // namespace
+}  // namespace tacet

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/result.hpp"
+#include "tacet/bench_tasks.hpp"
+#include "tacet/command.hpp"
+#include "tacet/console.hpp"
+#include "tacet/exit_codes.hpp"
+#include "tacet/options.hpp"
+#include "tacet/statistics.hpp"
+
+namespace tacet::cli {
+namespace {
+
+struct BenchOptions {
+  ModelOptions model;
+  SessionOptions session;
+  std::uint32_t prompt = 512;
+  std::uint32_t decode = 128;
+  std::uint32_t repeat = 5;
+  bool json = false;
+};
+
+struct Speed {
+  std::string test;
+  Summary tokens_per_second;
+};
+
+/// Seconds that a session needs for `tokens`, `rows` of them in a call.
+Result<double> seconds(const Model& model, const SessionOptions& options,
+                       std::span<const Token> tokens, std::size_t rows) {
+  Result<Session> session = model.new_session(options);
+  if (!session) return fail(std::move(session));
+  const Clock::time_point begin = Clock::now();
+  for (std::size_t i = 0; i < tokens.size(); i += rows) {
+    const Outcome outcome = session->evaluate(tokens.subspan(i, std::min(rows, tokens.size() - i)));
+    if (outcome.error) return tl::unexpected(*outcome.error);
+  }
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Result<Speed> measure(const Model& model, const BenchOptions& options, std::string name,
+                      std::uint32_t count, std::size_t rows, ProgressLine& progress) {
+  const std::vector<Token> tokens = some_tokens(model, count);
+  std::vector<double> speeds;
+  // The first round only warms up.
+  for (std::uint32_t round = 0; round <= options.repeat; ++round) {
+    progress.show(round, options.repeat + 1);
+    Result<double> time = seconds(model, options.session, tokens, rows);
+    if (!time) return fail(std::move(time));
+    if (round > 0) speeds.push_back(count / *time);
+  }
+  return Speed{std::move(name), summarize(std::move(speeds))};
+}
+
+int bench(const BenchOptions& options) {
+  tl::expected<Opened, int> opened = open_model(options.model);
+  if (!opened) return opened.error();
+  Result<Session> session = opened->model.new_session(options.session);
+  if (!session) return complain(session.error());
+  const std::uint32_t room = session->context();
+
+  std::vector<Speed> speeds;
+  {
+    ProgressLine progress("measuring");
+    const auto add = [&](const char* kind, std::uint32_t tokens, std::size_t rows) {
+      if (tokens == 0) return Result<void>();
+      Result<Speed> speed = measure(opened->model, options, fmt::format("{}{}", kind, tokens),
+                                    tokens, rows, progress);
+      if (!speed) return Result<void>(fail(std::move(speed)));
+      speeds.push_back(std::move(*speed));
+      return Result<void>();
+    };
+    const std::uint32_t prompt = std::min(options.prompt, room);
+    const std::uint32_t decode = std::min(options.decode, room);
+    if (Result<void> r = add("pp", prompt, prompt); !r) return complain(r.error());
+    if (Result<void> r = add("tg", decode, 1); !r) return complain(r.error());
+  }
+
+  Json json = Json::array();
+  Table table({"test", ">min", ">median", ">max", "tokens/s"});
+  for (const auto& [test, speed] : speeds) {
+    json.push_back({{"test", test},
+                    {"model", options.model.label()},
+                    {"tokens_per_second",
+                     {{"min", speed.min}, {"median", speed.median}, {"max", speed.max}}}});
+    table.add({test, fmt::format("{:.1f}", speed.min), fmt::format("{:.1f}", speed.median),
+               fmt::format("{:.1f}", speed.max)});
+  }
+  return options.json ? print_json(json) : print(options.model.label() + "\n" + table.text());
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Job& job) {
+  CLI::App* command = app.add_subcommand("bench", "Measure tokens per second, or stops");
+  auto options = std::make_shared<BenchOptions>();
+  add_model_options(*command, options->model);
+  add_session_options(*command, options->session);
+  command->add_option("--prompt", options->prompt, "tokens of the prompt (default 512; 0: skip it)")
+      ->type_name("N")
+      ->check(in_range(0, 1 << 20));
+  command->add_option("--decode", options->decode, "tokens one by one (default 128; 0: skip it)")
+      ->type_name("N")
+      ->check(in_range(0, 1 << 20));
+  command->add_option("--repeat", options->repeat, "how often each is measured (default 5)")
+      ->type_name("N")
+      ->check(in_range(1, 10000));
+  command->add_flag("--json", options->json, "print a JSON array");
+  command->footer(
+      "pp512 is a prompt of 512 tokens in one call, tg128 128 tokens in a call each, without a\n"
+      "sampler; both in an empty context, and shorter where it has less room.\n"
+      "--json: [{\"test\": \"pp512\", \"model\", \"tokens_per_second\": {\"min\", \"median\", "
+      "\"max\"}}, ...]\n\n"
+      "Example:\n  tacet bench -m qwen2-0.5b.gguf --repeat 3\n  tacet bench stop --help");
+  command->callback([&job, options, command] {
+    if (command->get_subcommands().empty()) job = [options] { return bench(*options); };
+  });
+  add_bench_stop(*command, job);
+}
+
+}  // namespace tacet::cli

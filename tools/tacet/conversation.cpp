@@ -1,0 +1,190 @@
+#include "tacet/conversation.hpp"
+
+#include <algorithm>
+
+#include "base/result.hpp"
+
+namespace tacet::cli {
+namespace {
+
+/// Stands for a message while the template is rendered. Private-use characters, so that no template
+/// looks at them.
+std::string placeholder(std::size_t index) {
+  return fmt::format("\uE0A7{}\uE0A8", index);
+}
+
+/// Cuts `rendered` at the placeholders of `messages`; empty if one is not there exactly once, in
+/// order.
+std::vector<PromptPart> cut(std::string_view rendered, std::span<const ChatMessage> messages) {
+  std::vector<PromptPart> parts;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const std::string mark = placeholder(i);
+    const std::size_t at = rendered.find(mark);
+    if (at == std::string_view::npos) return {};
+    parts.push_back({std::string(rendered.substr(0, at)), true});
+    parts.push_back({messages[i].content, false});
+    rendered.remove_prefix(at + mark.size());
+    if (rendered.find(mark) != std::string_view::npos) return {};
+  }
+  parts.push_back({std::string(rendered), true});
+  return parts;
+}
+
+std::string joined(const std::vector<PromptPart>& parts) {
+  std::string text;
+  for (const PromptPart& part : parts) text += part.text;
+  return text;
+}
+
+}  // namespace
+
+Result<Conversation> Conversation::start(const Model& model, const SessionOptions& options,
+                                         std::string_view system) {
+  Result<Session> session = model.new_session(options);
+  if (!session) return fail(std::move(session));
+  Conversation conversation(model, std::move(*session));
+  if (!system.empty()) conversation.messages_.push_back({"system", std::string(system)});
+  return conversation;
+}
+
+Result<std::vector<PromptPart>> Conversation::render() const {
+  // A control token that a person writes out has to stay text. Cutting a prompt changes how it is
+  // tokenized, so this is done only where it matters.
+  bool spelled = false;
+  for (const ChatMessage& message : messages_) {
+    Result<std::vector<Token>> plain = model_.tokenize(message.content, false);
+    Result<std::vector<Token>> special = model_.tokenize(message.content, true);
+    if (!plain) return fail(std::move(plain));
+    if (!special) return fail(std::move(special));
+    spelled = spelled || *plain != *special;
+  }
+  if (spelled) {
+    std::vector<ChatMessage> marked = messages_;
+    for (std::size_t i = 0; i < marked.size(); ++i) marked[i].content = placeholder(i);
+    Result<std::string> rendered = model_.render_chat(marked);
+    if (!rendered) return fail(std::move(rendered));
+    std::vector<PromptPart> parts = cut(*rendered, messages_);
+    if (!parts.empty()) return parts;
+  }
+  Result<std::string> rendered = model_.render_chat(messages_);
+  if (!rendered) return fail(std::move(rendered));
+  return std::vector<PromptPart>{{std::move(*rendered), true}};
+}
+
+Result<std::vector<Token>> Conversation::tokenize(const std::vector<PromptPart>& parts,
+                                                  std::size_t skip) const {
+  std::vector<Token> tokens;
+  const std::optional<Token> start = model_.start_token();
+  const bool from_start = skip == 0;
+  for (const PromptPart& part : parts) {
+    const std::size_t skipped = std::min(skip, part.text.size());
+    skip -= skipped;
+    const std::string_view text = std::string_view(part.text).substr(skipped);
+    if (text.empty()) continue;
+    Result<std::vector<Token>> more = model_.tokenize(text, part.control);
+    if (!more) return more;
+    tokens.insert(tokens.end(), more->begin(), more->end());
+  }
+  if (from_start && start && (tokens.empty() || tokens.front() != *start))
+    tokens.insert(tokens.begin(), *start);
+  return tokens;
+}
+
+/// The tokens to evaluate next; the session is cut back to what the prompt shares with it.
+Result<std::vector<Token>> Conversation::prepare(const std::vector<PromptPart>& parts) {
+  const std::string text = joined(parts);
+  if (held_is_exact_ && text.size() > held_.size() && text.starts_with(held_))
+    return tokenize(parts, held_.size());
+  Result<std::vector<Token>> tokens = tokenize(parts);
+  if (!tokens) return tokens;
+  held_is_exact_ = false;
+  const std::span<const Token> old = session_.tokens();
+  const auto [ours, theirs] = std::mismatch(tokens->begin(), tokens->end(), old.begin(), old.end());
+  const auto common =
+      std::min(ours - tokens->begin(), std::max<std::ptrdiff_t>(std::ssize(*tokens) - 1, 0));
+  Result<void> cut_back = session_.truncate(static_cast<std::uint32_t>(common));
+  if (!cut_back) return fail(std::move(cut_back));
+  tokens->erase(tokens->begin(), tokens->begin() + common);
+  return tokens;
+}
+
+Result<Answer> Conversation::ask(std::string_view text, const GenerateOptions& options,
+                                 const TextFunction& on_text, const StopToken& stop) {
+  messages_.push_back({"user", std::string(text)});
+  Result<std::vector<PromptPart>> parts = render();
+  Result<std::vector<Token>> prompt = parts ? prepare(*parts) : fail(std::move(parts));
+  if (!prompt) {
+    messages_.pop_back();
+    return fail(std::move(prompt));
+  }
+  const auto before = static_cast<std::uint32_t>(session_.tokens().size());
+  Answer result = answer(*prompt, options, on_text, stop);
+  if (result.text.empty() && !result.outcome.done()) {
+    messages_.pop_back();
+    Result<void> cut_back = session_.truncate(before);
+    if (!cut_back) return fail(std::move(cut_back));
+    return result;
+  }
+  held_ = joined(*parts) + result.text;
+  held_is_exact_ = stands_for(before + result.prompt_tokens, result.text);
+  messages_.push_back({"assistant", result.text});
+  return result;
+}
+
+/// Whether the session's tokens from `first` on are just `text`: what a stop string or a cut
+/// character withholds is not.
+bool Conversation::stands_for(std::size_t first, std::string_view text) const {
+  return model_.detokenize(session_.tokens().subspan(first)) == text;
+}
+
+Result<Answer> Conversation::complete(std::string_view text, const GenerateOptions& options,
+                                      const TextFunction& on_text, const StopToken& stop) {
+  Result<std::vector<Token>> prompt = tokenize({{std::string(text), true}});
+  if (!prompt) return fail(std::move(prompt));
+  return answer(*prompt, options, on_text, stop);
+}
+
+Answer Conversation::answer(std::span<const Token> prompt, const GenerateOptions& options,
+                            const TextFunction& on_text, const StopToken& stop) {
+  Answer result;
+  const Clock::time_point start = Clock::now();
+  result.outcome = session_.evaluate(prompt, stop);
+  result.prompt_time = Clock::now() - start;
+  result.prompt_tokens = result.outcome.tokens;
+  if (result.outcome.done()) generate(result, options, on_text, stop);
+  return result;
+}
+
+void Conversation::generate(Answer& answer, const GenerateOptions& options,
+                            const TextFunction& on_text, const StopToken& stop) {
+  const Clock::time_point start = Clock::now();
+  answer.outcome = session_.generate(
+      options,
+      [&](std::string_view text) {
+        answer.text += text;
+        on_text(text);
+      },
+      stop);
+  answer.answer_time = Clock::now() - start;
+  answer.answer_tokens = answer.outcome.tokens;
+}
+
+Answer Conversation::resume(const GenerateOptions& options, const TextFunction& on_text,
+                            const StopToken& stop) {
+  Answer result;
+  const std::size_t before = session_.tokens().size();
+  generate(result, options, on_text, stop);
+  held_ += result.text;
+  held_is_exact_ = held_is_exact_ && stands_for(before, result.text);
+  if (!messages_.empty()) messages_.back().content += result.text;
+  return result;
+}
+
+Result<void> Conversation::clear() {
+  std::erase_if(messages_, [](const ChatMessage& message) { return message.role != "system"; });
+  held_.clear();
+  held_is_exact_ = true;
+  return session_.truncate(0);
+}
+
+}  // namespace tacet::cli

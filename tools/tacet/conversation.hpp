@@ -1,0 +1,74 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tacet/model.hpp"
+
+namespace tacet::cli {
+
+/// What came of one question.
+struct Answer {
+  Outcome outcome;                  ///< of the prompt if that was not done, else of the answer
+  std::string text;                 ///< what was delivered, whole or in part
+  std::uint32_t prompt_tokens = 0;  ///< evaluated for this question
+  std::uint32_t answer_tokens = 0;  ///< delivered
+  std::chrono::nanoseconds prompt_time{};
+  std::chrono::nanoseconds answer_time{};
+};
+
+/// A part of a rendered prompt: written by the template, or by a user whose control tokens are only
+/// text.
+struct PromptPart {
+  std::string text;
+  bool control = true;  ///< whether "<|im_end|>" means the token
+};
+
+/// A chat with a model: the messages, and a session that holds them. One thread.
+class Conversation {
+ public:
+  static Result<Conversation> start(const Model& model, const SessionOptions& options,
+                                    std::string_view system = {});
+
+  /// Asks, and streams the answer to `on_text`. Only what is new is evaluated. An answer that was
+  /// stopped stays in the conversation as far as it got; a question whose answer has not begun is
+  /// taken back. Errors: `text` is not UTF-8, the template refuses it.
+  Result<Answer> ask(std::string_view text, const GenerateOptions& options,
+                     const TextFunction& on_text, const StopToken& stop = {});
+  /// Continues a text as it is, without the template. For a conversation with no messages.
+  Result<Answer> complete(std::string_view text, const GenerateOptions& options,
+                          const TextFunction& on_text, const StopToken& stop = {});
+  /// Goes on with an answer that was stopped.
+  Answer resume(const GenerateOptions& options, const TextFunction& on_text,
+                const StopToken& stop = {});
+
+  /// Forgets everything but the system message.
+  Result<void> clear();
+
+  const Session& session() const noexcept { return session_; }
+
+ private:
+  Conversation(Model model, Session session) noexcept
+      : model_(std::move(model)), session_(std::move(session)) {}
+
+  Result<std::vector<PromptPart>> render() const;
+  Result<std::vector<Token>> tokenize(const std::vector<PromptPart>& parts,
+                                      std::size_t skip = 0) const;
+  Result<std::vector<Token>> prepare(const std::vector<PromptPart>& parts);
+  bool stands_for(std::size_t first, std::string_view text) const;
+  Answer answer(std::span<const Token> prompt, const GenerateOptions& options,
+                const TextFunction& on_text, const StopToken& stop);
+  void generate(Answer& answer, const GenerateOptions& options, const TextFunction& on_text,
+                const StopToken& stop);
+
+  Model model_;
+  Session session_;
+  std::vector<ChatMessage> messages_;
+  std::string held_;           ///< the text that the session's tokens stand for
+  bool held_is_exact_ = true;  ///< false where the session holds more than was delivered
+};
+
+}  // namespace tacet::cli

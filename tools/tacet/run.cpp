@@ -1,0 +1,173 @@
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "base/result.hpp"
+#include "tacet/command.hpp"
+#include "tacet/console.hpp"
+#include "tacet/conversation.hpp"
+#include "tacet/exit_codes.hpp"
+#include "tacet/outcome_json.hpp"
+#include "tacet/run_options.hpp"
+#include "text/utf8.hpp"
+
+namespace tacet::cli {
+namespace {
+
+constexpr std::size_t kLongestPipe = 64 << 20;
+
+/// All of standard input, without the newline at its end.
+Result<std::string> read_pipe() {
+  std::string text;
+  std::string block(1 << 16, '\0');
+  for (;;) {
+    const ssize_t size = ::read(STDIN_FILENO, block.data(), block.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0)
+      return fail(Code::io, "Standard input can not be read ({}); give the prompt as an argument.",
+                  std::strerror(errno));
+    if (size == 0) break;
+    text.append(block, 0, static_cast<std::size_t>(size));
+    if (text.size() > kLongestPipe)
+      return fail(Code::invalid_argument,
+                  "The prompt on standard input is longer than 64 MiB; give a shorter one.");
+  }
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+int usage_error(std::string_view sentence) {
+  complain(sentence);
+  return kUsage;
+}
+
+Json answer_json(const Answer& answer) {
+  const auto rate = [](std::uint32_t tokens, std::chrono::nanoseconds time) {
+    return time.count() > 0 ? tokens / std::chrono::duration<double>(time).count() : 0.0;
+  };
+  return {{"text", answer.text},
+          {"tokens", answer.answer_tokens},
+          {"finish", name(answer.outcome.finish)},
+          {"outcome", to_json(answer.outcome)},
+          {"timings",
+           {{"prompt_tokens", answer.prompt_tokens},
+            {"prompt_us", microseconds(answer.prompt_time)},
+            {"prompt_tokens_per_second", rate(answer.prompt_tokens, answer.prompt_time)},
+            {"decode_tokens", answer.answer_tokens},
+            {"decode_us", microseconds(answer.answer_time)},
+            {"decode_tokens_per_second", rate(answer.answer_tokens, answer.answer_time)}}}};
+}
+
+int answer_once(const Model& model, const RunOptions& options, std::string_view prompt) {
+  Result<Conversation> conversation = Conversation::start(model, options.session, options.system);
+  if (!conversation) return complain(conversation.error());
+
+  const Interruptible work;
+  StopSource reader_left;
+  const std::array tokens{answer_token(work, options.generation), reader_left.token()};
+  const StopToken stop = StopToken::any(tokens);
+  int output = 0;
+  const TextFunction on_text = [&](std::string_view text) {
+    if (options.json || output != 0) return;
+    output = print(text);
+    if (output != 0) reader_left.request_stop();
+  };
+  const GenerateOptions& generate = options.generation.generate;
+  Result<Answer> answer = options.raw ? conversation->complete(prompt, generate, on_text, stop)
+                                      : conversation->ask(prompt, generate, on_text, stop);
+  const Clock::time_point returned = Clock::now();
+  if (!answer) return complain(answer.error());
+
+  const Outcome& outcome = answer->outcome;
+  const bool line_ends = outcome.done() || !answer->text.empty();
+  if (output == 0 && options.json) output = print_json(answer_json(*answer));
+  if (output == 0 && !options.json && line_ends) output = print("\n");
+  if (output != 0) return output;
+  if (outcome.error) return complain(*outcome.error);
+  if (outcome.stopped() && !options.json) note_stop(outcome, work, returned);
+  if (work.signal() != 0) return work.exit_code();
+  return outcome.stopped() ? kDeadline : kDone;
+}
+
+int run(const RunOptions& options, const std::vector<std::string>& words) {
+  const bool piped = words.empty() && ::isatty(STDIN_FILENO) == 0;
+  const bool talk = words.empty() && !piped;
+  if (talk && options.json)
+    return usage_error("--json needs a prompt; give one as an argument or through a pipe.");
+  if (talk && options.raw)
+    return usage_error("--raw needs a prompt; give one as an argument or through a pipe.");
+  if (options.raw && !options.system.empty())
+    return usage_error("--system has no place in a --raw prompt; leave out one of them.");
+  for (const std::string& stop : options.generation.generate.stop)
+    if (stop.empty())
+      return usage_error("An empty --stop text would end every answer; give some text.");
+
+  std::string prompt = fmt::format("{}", fmt::join(words, " "));
+  if (piped) {
+    Result<std::string> text = read_pipe();
+    if (!text) return complain(text.error());
+    prompt = std::move(*text);
+  }
+  if (!talk && prompt.empty())
+    return usage_error("The prompt is empty; ask something, such as \"What is 17 + 25?\".");
+  for (const std::string_view text : {std::string_view(prompt), std::string_view(options.system)})
+    if (!check_utf8(text))
+      return usage_error(fmt::format(
+          "The prompt is not UTF-8 from byte {} on; convert it first, for example with iconv.",
+          valid_utf8_prefix(text)));
+
+  tl::expected<Opened, int> opened = open_model(options.model);
+  if (!opened) return opened.error();
+  return talk ? chat(opened->model, options) : answer_once(opened->model, options, prompt);
+}
+
+}  // namespace
+
+StopToken answer_token(const Interruptible& work, const GenerationFlags& flags) {
+  if (!flags.deadline) return work.token();
+  const std::array tokens{work.token(), StopToken::after(*flags.deadline)};
+  return StopToken::any(tokens);
+}
+
+void note_stop(const Outcome& outcome, const Interruptible& work, Clock::time_point returned) {
+  // The run counts from when it saw the signal's byte; what a person waits begins at the signal.
+  const bool by_signal = work.signal() != 0 && outcome.reason == StopReason::requested;
+  const std::chrono::nanoseconds latency = by_signal ? returned - work.when() : outcome.to_return;
+  const std::string text =
+      fmt::format("[stopped: {}, {}]\n", name(outcome.reason), human_time(latency));
+  note(text);
+}
+
+void add_run(CLI::App& app, Job& job) {
+  CLI::App* command = app.add_subcommand("run", "Answer a prompt, or chat if there is none");
+  auto options = std::make_shared<RunOptions>();
+  auto words = std::make_shared<std::vector<std::string>>();
+  command->add_option("PROMPT", *words,
+                      "what to answer; words are joined (default: a pipe's text, "
+                      "or a chat on a terminal)");
+  add_model_options(*command, options->model);
+  add_session_options(*command, options->session);
+  add_generation_options(*command, options->generation);
+  command->add_option("--system", options->system, "instructions before the conversation")
+      ->type_name("TEXT");
+  command->add_flag("--raw", options->raw,
+                    "continue the prompt as it is, without the chat template; control tokens may "
+                    "be written out");
+  command->add_flag("--json", options->json, "print one JSON object when the answer has ended");
+  command->footer(
+      "In a chat, Ctrl-C stops the answer and keeps the conversation; at the prompt it leaves.\n"
+      "/exit or Ctrl-D leaves too, /clear begins anew.\n"
+      "In a prompt without --raw, control tokens such as <|im_end|> are plain text.\n"
+      "The last newline of a pipe is dropped.\n\n"
+      "Example:\n  tacet run \"What is 17 + 25?\"\n"
+      "  echo \"Tell me a story about a fox.\" | tacet run --deadline 200ms --json");
+  command->callback(
+      [&job, options, words] { job = [options, words] { return run(*options, *words); }; });
+}
+
+}  // namespace tacet::cli

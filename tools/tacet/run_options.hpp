@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "tacet/generation_options.hpp"
+#include "tacet/interrupt.hpp"
+#include "tacet/options.hpp"
+
+namespace tacet::cli {
+
+struct RunOptions {
+  ModelOptions model;
+  SessionOptions session;
+  GenerationFlags generation;
+  std::string system;
+  bool raw = false;
+  bool json = false;
+};
+
+/// What stops an answer that begins now: a signal, or the deadline.
+StopToken answer_token(const Interruptible& work, const GenerationFlags& flags);
+
+/// "[stopped: requested, 18 us]": why, and how long from the request to the return.
+void note_stop(const Outcome& outcome, const Interruptible& work, Clock::time_point returned);
+
+/// A conversation on the terminal, until /exit or the end of the input. Returns the exit code.
+int chat(const Model& model, const RunOptions& options);
+
+}  // namespace tacet::cli

@@ -1,0 +1,72 @@
+#include "models/synth.hpp"
+
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "tacet/command.hpp"
+#include "tacet/console.hpp"
+#include "tacet/exit_codes.hpp"
+#include "tacet/interrupt.hpp"
+
+namespace tacet::cli {
+namespace {
+
+struct SynthFlags {
+  std::string shape;
+  std::string type;
+  std::string out;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+int write_model(const SynthFlags& flags) {
+  Result<DType> type = dtype_from_name(flags.type);
+  if (!type) return complain(type.error());
+  const Interruptible work;
+  Result<void> written = [&] {
+    ProgressLine progress("writing");
+    SynthOptions options;
+    options.seed = flags.seed;
+    options.stop = work.token();
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
+    return synth(flags.shape, *type, flags.out, options);
+  }();
+  if (!written && work.signal() != 0) return work.exit_code();
+  if (!written) return complain(written.error());
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(flags.out, error);
+  if (flags.json)
+    return print_json({{"file", flags.out},
+                       {"shape", flags.shape},
+                       {"type", name(*type)},
+                       {"seed", flags.seed},
+                       {"bytes", bytes}});
+  return print(fmt::format("{}: {} {}, {}\n", flags.out, flags.shape, name(*type),
+                           human_bytes(static_cast<double>(bytes))));
+}
+
+}  // namespace
+
+void add_synth(CLI::App& app, Job& job) {
+  CLI::App* command =
+      app.add_subcommand("synth", "Write a GGUF of a real model's shape with random weights");
+  auto flags = std::make_shared<SynthFlags>();
+  std::vector<std::string_view> names;
+  for (const SynthShape& shape : synth_shapes()) names.push_back(shape.name);
+  command->add_option("SHAPE", flags->shape, fmt::format("{}", fmt::join(names, ", ")))->required();
+  command->add_option("TYPE", flags->type, "f16 or q8_0")->required();
+  command->add_option("OUT", flags->out, "the file to write")->required();
+  command->add_option("--seed", flags->seed, "the same seed gives the same file (default 1)")
+      ->type_name("N");
+  command->add_flag("--json", flags->json, "print one JSON object");
+  command->footer(
+      "The model is as fast as the real one and says nonsense. Ctrl-C stops the work; "
+      "no file is left then.\n\n"
+      "Example:\n  tacet synth qwen2-0.5b q8_0 qwen2-0.5b.gguf");
+  command->callback([&job, flags] { job = [flags] { return write_model(*flags); }; });
+}
+
+}  // namespace tacet::cli
