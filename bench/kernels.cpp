@@ -1,4 +1,5 @@
-// Checks the CPU's kernel tables without a device, and times them: kernels_check [check | time] [isa]
+// Checks the CPU's kernel tables without a device, or times them: kernels [check | time] [isa]
+// [part of a kernel's name]
 #include <chrono>
 
 #include "kernels_case.hpp"
@@ -17,9 +18,15 @@ void expect(bool holds, const std::string& what) {
   std::printf("FAILED %s\n", what.c_str());
 }
 
-ValueType matrix(DType type, int64_t rows, int64_t width) { return {type, {rows, width}}; }
-ValueType rows_of(int64_t rows, int64_t width) { return {DType::f32, {rows, width}}; }
-ValueType vector_of(int64_t n) { return {DType::f32, {n}}; }
+ValueType matrix(DType type, int64_t rows, int64_t width) {
+  return {type, {rows, width}};
+}
+ValueType rows_of(int64_t rows, int64_t width) {
+  return {DType::f32, {rows, width}};
+}
+ValueType vector_of(int64_t n) {
+  return {DType::f32, {n}};
+}
 
 Case make(const Op& op, std::vector<ValueType> inputs, std::vector<bool> weights, Attributes a,
           std::uint32_t rows) {
@@ -41,8 +48,9 @@ Case matmul(DType type, int64_t n, int64_t k, std::uint32_t rows, bool bias = fa
   return c;
 }
 Case matmul3(DType a, DType b, DType d, int64_t k, std::uint32_t rows, bool bias) {
-  Case c = make(ops::matmul3, {matrix(a, 37, k), matrix(b, 9, k), matrix(d, 130, k), rows_of(rows, k)},
-                {true, true, true, false}, {}, rows);
+  Case c =
+      make(ops::matmul3, {matrix(a, 37, k), matrix(b, 9, k), matrix(d, 130, k), rows_of(rows, k)},
+           {true, true, true, false}, {}, rows);
   if (bias)
     for (const int64_t n : {37, 9, 130}) {
       c.inputs.push_back(vector_of(n));
@@ -58,7 +66,8 @@ Case attention(DType kt, DType vt, int heads, int kv_heads, int dk, int dv, std:
                std::uint32_t past, std::uint32_t page) {
   const ops::AttentionAttributes a{heads, 1 / std::sqrt(static_cast<float>(dk)),
                                    static_cast<std::int32_t>(past + rows)};
-  Case c = make(ops::attention, {rows_of(rows, heads * dk), matrix(kt, kv_heads, dk), matrix(vt, kv_heads, dv)},
+  Case c = make(ops::attention,
+                {rows_of(rows, heads * dk), matrix(kt, kv_heads, dk), matrix(vt, kv_heads, dv)},
                 {false, false, false}, Attributes(a), rows);
   c.past = past;
   c.page_tokens = page;
@@ -67,7 +76,8 @@ Case attention(DType kt, DType vt, int heads, int kv_heads, int dk, int dv, std:
 
 std::string describe(const Case& c, const cpu::CpuKernel& kernel) {
   std::string text(kernel.name);
-  for (const ValueType& type : c.inputs) text += " " + std::string(name(type.dtype)) + to_string(type.shape);
+  for (const ValueType& type : c.inputs)
+    text += " " + std::string(name(type.dtype)) + to_string(type.shape);
   return text + " rows " + std::to_string(c.rows) + " past " + std::to_string(c.past);
 }
 
@@ -101,10 +111,12 @@ void check(const Case& made, std::span<const cpu::CpuKernel> table, double toler
           const std::uint32_t n = v ? c.layer.v_head_size : c.layer.k_head_size;
           const DType type = v ? c.layer.v_type : c.layer.k_type;
           std::vector<std::byte> bytes(row_bytes(type, n));
-          const float* x = reinterpret_cast<const float*>(c.data[static_cast<std::size_t>(v)].data()) +
-                           (std::size_t{row} * c.layer.heads + head) * n;
+          const float* x =
+              reinterpret_cast<const float*>(c.data[static_cast<std::size_t>(v)].data()) +
+              (std::size_t{row} * c.layer.heads + head) * n;
           quantize(type, {x, n}, bytes.data());
-          const std::byte* got = v ? c.kv().v_row(0, head, c.past + row) : c.kv().k_row(0, head, c.past + row);
+          const std::byte* got =
+              v ? c.kv().v_row(0, head, c.past + row) : c.kv().k_row(0, head, c.past + row);
           expect(std::memcmp(got, bytes.data(), bytes.size()) == 0, what);
         }
     return;
@@ -125,7 +137,8 @@ void check(const Case& made, std::span<const cpu::CpuKernel> table, double toler
     const auto width = static_cast<std::size_t>(c.outputs[i].shape.width());
     const std::size_t n = width * c.rows;
     double largest = 0, worst = 0;
-    for (std::size_t j = 0; j < n; ++j) largest = std::max(largest, std::fabs(double{wanted[i][j]}));
+    for (std::size_t j = 0; j < n; ++j)
+      largest = std::max(largest, std::fabs(double{wanted[i][j]}));
     for (std::size_t j = 0; j < n; ++j) {
       const double error = std::fabs(double{wanted[i][j]} - double{bound.output(i)[j]});
       worst = std::isnan(error) ? INFINITY : std::max(worst, error);
@@ -141,7 +154,8 @@ void check(const Case& made, std::span<const cpu::CpuKernel> table, double toler
 }
 
 /// That each row has the bits that it has alone, in a plan for one row.
-void check_alone(const Case& many, std::span<const cpu::CpuKernel> table, std::uint32_t stride = 1) {
+void check_alone(const Case& many, std::span<const cpu::CpuKernel> table,
+                 std::uint32_t stride = 1) {
   Case c = unprepared(many);
   c.prepare(11);
   Bound bound(c, table);
@@ -167,7 +181,8 @@ void check_alone(const Case& many, std::span<const cpu::CpuKernel> table, std::u
     for (std::size_t i = 0; i < c.outputs.size(); ++i) {
       const auto width = static_cast<std::size_t>(c.outputs[i].shape.width());
       const bool same = std::memcmp(bound.output(i) + row * width, alone.output(i), width * 4) == 0;
-      expect(same, describe(c, *bound.kernel()) + ": row " + std::to_string(row) + " differs alone");
+      expect(same,
+             describe(c, *bound.kernel()) + ": row " + std::to_string(row) + " differs alone");
     }
   }
 }
@@ -225,42 +240,57 @@ void check_attention(std::span<const cpu::CpuKernel> table) {
 void check_others(std::span<const cpu::CpuKernel> table) {
   for (const std::uint32_t rows : {1u, 3u, 33u})
     for (const int64_t w : {64, 100, 896, 20000}) {
-      check(make(ops::add, {rows_of(rows, w), rows_of(rows, w)}, {false, false}, {}, rows), table, 1e-7);
+      check(make(ops::add, {rows_of(rows, w), rows_of(rows, w)}, {false, false}, {}, rows), table,
+            1e-7);
       check(make(ops::add, {rows_of(rows, w), vector_of(w)}, {false, true}, {}, rows), table, 1e-7);
-      check(make(ops::mul, {rows_of(rows, w), rows_of(rows, w)}, {false, false}, {}, rows), table, 1e-7);
+      check(make(ops::mul, {rows_of(rows, w), rows_of(rows, w)}, {false, false}, {}, rows), table,
+            1e-7);
       Case s = make(ops::silu, {rows_of(rows, w)}, {false}, {}, rows);
       for (const float spread : {0.5f, 5.0f, 60.0f}) {
         s.spread = spread;
         check(s, table, 1e-6);
       }
       const Attributes norm(ops::NormAttributes{1e-6f, 1}), heads(ops::NormAttributes{1e-6f, 4});
-      check(make(ops::rms_norm, {rows_of(rows, w), vector_of(w)}, {false, true}, norm, rows), table, 1e-6);
-      check(make(ops::rms_norm, {rows_of(rows, w), vector_of(w / 4)}, {false, true}, heads, rows), table, 1e-6);
+      check(make(ops::rms_norm, {rows_of(rows, w), vector_of(w)}, {false, true}, norm, rows), table,
+            1e-6);
+      check(make(ops::rms_norm, {rows_of(rows, w), vector_of(w / 4)}, {false, true}, heads, rows),
+            table, 1e-6);
       const Case sum = make(ops::add_rms_norm, {rows_of(rows, w), rows_of(rows, w), vector_of(w)},
                             {false, false, true}, norm, rows);
       check(sum, table, 1e-6);
       check_alone(sum, table);
       for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::q8_0})
         if (type != DType::q8_0 || w % 32 == 0)
-          check(make(ops::embed, {matrix(type, 50, w), {DType::i32, {rows}}}, {true, false}, {}, rows), table, 0);
-      check(make(ops::select_rows, {rows_of(7, w), {DType::i32, {rows}}}, {true, false}, {}, rows), table, 0);
+          check(make(ops::embed, {matrix(type, 50, w), {DType::i32, {rows}}}, {true, false}, {},
+                     rows),
+                table, 0);
+      check(make(ops::select_rows, {rows_of(7, w), {DType::i32, {rows}}}, {true, false}, {}, rows),
+            table, 0);
     }
   for (const std::uint32_t rows : {1u, 5u, 70u})
     for (const bool interleaved : {false, true})
       for (const int64_t size : {64, 48, 20}) {
         const ops::RopeAttributes rope{6, interleaved};
-        check(make(ops::rope, {rows_of(rows, 6 * 64), rows_of(rows, size)}, {false, false}, Attributes(rope), rows), table, 1e-6);
-        check(make(ops::norm_rope, {rows_of(rows, 6 * 64), vector_of(64), rows_of(rows, size)}, {false, true, false},
-                   Attributes(ops::NormRopeAttributes{1e-6f, rope}), rows), table, 1e-6);
+        check(make(ops::rope, {rows_of(rows, 6 * 64), rows_of(rows, size)}, {false, false},
+                   Attributes(rope), rows),
+              table, 1e-6);
+        check(make(ops::norm_rope, {rows_of(rows, 6 * 64), vector_of(64), rows_of(rows, size)},
+                   {false, true, false}, Attributes(ops::NormRopeAttributes{1e-6f, rope}), rows),
+              table, 1e-6);
         const ops::RopeTableAttributes t{1e6f, static_cast<std::int32_t>(size), 1};
-        check(make(ops::rope_table, {{DType::i32, {rows}}}, {false}, Attributes(t), rows), table, 1e-7);
-        check(make(ops::rope_table, {{DType::i32, {rows}}, vector_of(size / 2)}, {false, true}, Attributes(t), rows), table, 1e-7);
+        check(make(ops::rope_table, {{DType::i32, {rows}}}, {false}, Attributes(t), rows), table,
+              1e-7);
+        check(make(ops::rope_table, {{DType::i32, {rows}}, vector_of(size / 2)}, {false, true},
+                   Attributes(t), rows),
+              table, 1e-7);
       }
   for (const DType k : {DType::f32, DType::f16, DType::q8_0, DType::bf16})
     for (const DType v : {DType::f32, DType::f16, DType::q8_0})
       for (const std::uint32_t rows : {1u, 45u}) {
-        Case c = make(ops::kv_write, {rows_of(rows, 3 * 64), rows_of(rows, 3 * 96), matrix(k, 3, 64), matrix(v, 3, 96)},
-                      {false, false, false, false}, {}, rows);
+        Case c =
+            make(ops::kv_write,
+                 {rows_of(rows, 3 * 64), rows_of(rows, 3 * 96), matrix(k, 3, 64), matrix(v, 3, 96)},
+                 {false, false, false, false}, {}, rows);
         c.past = 21;
         check(c, table, 0);
       }
@@ -299,7 +329,13 @@ double read_seconds(const Memory& memory) {
   });
 }
 
+std::string wanted;
+
 void time_one(const Case& made, std::span<const cpu::CpuKernel> table) {
+  const bool named = std::any_of(table.begin(), table.end(), [&](const cpu::CpuKernel& kernel) {
+    return kernel.op == made.op && kernel.name.find(wanted) != std::string_view::npos;
+  });
+  if (!named) return;
   Case c = unprepared(made);
   c.spread = 0.5f;
   c.prepare(5);
@@ -307,7 +343,7 @@ void time_one(const Case& made, std::span<const cpu::CpuKernel> table) {
   // The best time of each chunk, since a shared machine pauses now and then.
   std::vector<double> chunks;
   int passes = 0;
-  for (const double end = now() + 0.5; now() < end || passes < 3; ++passes) {
+  for (const double end = now() + 0.3; now() < end || passes < 3; ++passes) {
     std::size_t at = 0;
     for (const cpu::TapeStep& step : bound)
       for (std::uint32_t i = 0, n = step.count(step.arguments, bound.args()); i < n; ++i, ++at) {
@@ -322,12 +358,15 @@ void time_one(const Case& made, std::span<const cpu::CpuKernel> table) {
   }
   const double t = std::accumulate(chunks.begin(), chunks.end(), 0.0);
   std::sort(chunks.begin(), chunks.end());
-  const Work work = c.op->work({c.op, c.inputs, c.outputs, &c.attributes}, {c.rows, c.past + c.rows});
-  std::printf("%-60s %9.1f us %6zu chunks, median %5.1f, longest %6.1f us", describe(c, *bound.kernel()).c_str(), t * 1e6,
-              chunks.size(), chunks[chunks.size() / 2] * 1e6, chunks.back() * 1e6);
+  const Work work =
+      c.op->work({c.op, c.inputs, c.outputs, &c.attributes}, {c.rows, c.past + c.rows});
+  std::printf("%-60s %9.1f us %6zu chunks, median %5.1f, longest %6.1f us",
+              describe(c, *bound.kernel()).c_str(), t * 1e6, chunks.size(),
+              chunks[chunks.size() / 2] * 1e6, chunks.back() * 1e6);
   std::printf(" %7.1f GFLOP/s %6.1f GB/s", work.operations / t / 1e9, work.bytes / t / 1e9);
   if (c.op == &ops::matmul && c.rows == 1)
-    std::printf(" (plain read %.1f)", static_cast<double>(c.data[0].size()) / read_seconds(c.data[0]) / 1e9);
+    std::printf(" (plain read %.1f)",
+                static_cast<double>(c.data[0].size()) / read_seconds(c.data[0]) / 1e9);
   std::printf("\n");
 }
 
@@ -352,19 +391,30 @@ void time_all(std::span<const cpu::CpuKernel> table) {
   const Attributes norm(ops::NormAttributes{1e-6f, 1});
   const Attributes rope(ops::NormRopeAttributes{1e-6f, {16, false}});
   for (const std::uint32_t rows : {1u, 512u}) {
-    time_one(make(ops::add_rms_norm, {rows_of(rows, 896), rows_of(rows, 896), vector_of(896)}, {false, false, true}, norm, rows), table);
-    time_one(make(ops::norm_rope, {rows_of(rows, 2048), vector_of(128), rows_of(rows, 128)}, {false, true, false}, rope, rows), table);
+    time_one(make(ops::add_rms_norm, {rows_of(rows, 896), rows_of(rows, 896), vector_of(896)},
+                  {false, false, true}, norm, rows),
+             table);
+    time_one(make(ops::norm_rope, {rows_of(rows, 2048), vector_of(128), rows_of(rows, 128)},
+                  {false, true, false}, rope, rows),
+             table);
     time_one(make(ops::silu, {rows_of(rows, 4864)}, {false}, {}, rows), table);
-    time_one(make(ops::rope_table, {{DType::i32, {rows}}}, {false}, Attributes(ops::RopeTableAttributes{1e6f, 128, 1}), rows), table);
-    time_one(make(ops::kv_write, {rows_of(rows, 1024), rows_of(rows, 1024), matrix(DType::f16, 8, 128), matrix(DType::q8_0, 8, 128)},
-                  {false, false, false, false}, {}, rows), table);
+    time_one(make(ops::rope_table, {{DType::i32, {rows}}}, {false},
+                  Attributes(ops::RopeTableAttributes{1e6f, 128, 1}), rows),
+             table);
+    time_one(make(ops::kv_write,
+                  {rows_of(rows, 1024), rows_of(rows, 1024), matrix(DType::f16, 8, 128),
+                   matrix(DType::q8_0, 8, 128)},
+                  {false, false, false, false}, {}, rows),
+             table);
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const std::string what = argc > 1 ? argv[1] : "check";
+  if (argc > 3) wanted = argv[3];
   for (const cpu::Isa isa : cpu::available()) {
     if (argc > 2 && cpu::name(isa) != argv[2]) continue;
     const auto table = cpu::kernels(isa);

@@ -22,7 +22,8 @@ namespace tacet::bench {
 class Memory {
  public:
   explicit Memory(std::size_t bytes = 0)
-      : size_(bytes), data_(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 127) & ~63ul))) {
+      : size_(bytes),
+        data_(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 127) & ~63ul))) {
     std::memset(data_.get(), 0xff, bytes);
   }
   Memory(Memory&&) noexcept = default;
@@ -52,7 +53,7 @@ struct Case {
   float spread = 1;
 
   std::vector<ValueType> outputs{};
-  std::vector<Memory> data{};       ///< of each input; empty for states
+  std::vector<Memory> data{};         ///< of each input; empty for states
   std::vector<std::int32_t> index{};  ///< tokens, positions or output rows
   std::vector<Memory> pages{};
   std::vector<std::byte*> page_table{};
@@ -67,7 +68,8 @@ struct Case {
 inline void Case::prepare(unsigned seed) {
   auto inferred = op->infer(inputs, attributes);
   if (!inferred) {
-    std::printf("%s: %s\n", std::string(op->name).c_str(), std::string(inferred.error().message()).c_str());
+    std::printf("%s: %s\n", std::string(op->name).c_str(),
+                std::string(inferred.error().message()).c_str());
     std::exit(1);
   }
   outputs = std::move(*inferred);
@@ -131,7 +133,8 @@ inline void Case::prepare(unsigned seed) {
 /// A case on a kernel table: the tape of its node, and memory for one thread.
 class Bound {
  public:
-  Bound(const Case& c, std::span<const cpu::CpuKernel> table) : case_(c), scratch_(cpu::scratch_bytes) {
+  Bound(const Case& c, std::span<const cpu::CpuKernel> table)
+      : case_(c), scratch_(cpu::scratch_bytes) {
     const NodeView view{c.op, c.inputs, c.outputs, &c.attributes};
     for (const auto& kernel : table)
       if (kernel.op == c.op && kernel.supports(view)) {
@@ -176,8 +179,8 @@ class Bound {
     arguments_ = tape.take_arguments();
     names_ = tape.take_names();
     args_.rows = c.rows;
-    args_.tokens = args_.positions = args_.output_rows = std::span(c.index).first(
-        c.index.empty() ? 0 : c.rows);
+    args_.tokens = args_.positions = args_.output_rows =
+        std::span(c.index).first(c.index.empty() ? 0 : c.rows);
     args_.kv = c.kv();
     if (c.op == &ops::select_rows) args_.rows = static_cast<std::uint32_t>(c.inputs[0].shape[0]);
   }

@@ -25,7 +25,7 @@ struct EngineOptions {
   /// Threads that compute; 0: one for each core that this process may use.
   unsigned threads = 0;
   /// Where log lines go; empty: lines of level `warning` and above go to standard error.
-  LogFunction log;
+  LogFunction log = {};
 };
 
 /// A device that models can run on.
@@ -48,9 +48,9 @@ enum class LoadMode {
 struct LoadOptions {
   LoadMode mode = LoadMode::map;
   /// Stops the load; the result is then an Error with Code::stopped.
-  StopToken stop;
+  StopToken stop = {};
   /// Told how many bytes are resident, a few hundred times at most. Must not throw.
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
 namespace detail {

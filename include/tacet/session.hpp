@@ -42,7 +42,7 @@ std::string_view name(Finish finish) noexcept;
 struct Outcome {
   Status status = Status::done;
   StopReason reason = StopReason::none;  ///< of a stopped call
-  std::optional<Error> error;            ///< of a failed call
+  std::optional<Error> error = {};       ///< of a failed call
   Finish finish = Finish::none;
   std::uint32_t tokens = 0;      ///< committed by the call: evaluated, or delivered by `generate`
   std::uint32_t steps_done = 0;  ///< how far the stopped run got
@@ -74,8 +74,8 @@ struct SamplerOptions {
   float repeat_penalty =
       1;  ///< divides (multiplies, if negative) logits of recent tokens; 1: none (arXiv:1909.05858)
   std::uint32_t repeat_last = 64;  ///< how many tokens are recent
-  std::optional<std::uint64_t>
-      seed;  ///< restarts the session's random generator; empty: it goes on
+  std::optional<std::uint64_t> seed =
+      {};  ///< restarts the session's random generator; empty: it goes on
 };
 
 struct EvaluateOptions {
@@ -86,9 +86,9 @@ struct EvaluateOptions {
 
 struct GenerateOptions {
   std::uint32_t max_tokens = 0;  ///< 0: until the model ends or the context is full
-  SamplerOptions sampler;
-  std::vector<std::string> stop;  ///< strings that end the answer; they are not delivered
-  bool special = false;           ///< deliver control tokens as text too
+  SamplerOptions sampler = {};
+  std::vector<std::string> stop = {};  ///< strings that end the answer; they are not delivered
+  bool special = false;                ///< deliver control tokens as text too
 };
 
 /// Receives text as it is generated: whole UTF-8 characters, in order; valid during the call. Must

@@ -180,24 +180,26 @@ void RunQueue::settle(RunState& run, RunStatus status) noexcept {
 }
 
 void RunQueue::wait(RunState& run) noexcept {
-  const bool looks = run.watched_ && executor_.reads_host_signals();
   const bool calls = !run.signals_.callbacks.empty();
+  const auto raise = [&run](StopReason reason) {
+    if (reason != StopReason::none) run.raise(reason, Clock::now());
+  };
   for (;;) {
     if (run.finished()) return;
     if (executor_.lend(run)) continue;
-    if (looks)
-      if (const StopReason reason = run.signals_.check(); reason != StopReason::none)
-        run.raise(reason, Clock::now());
-    if (calls)
-      if (const StopReason reason = run.signals_.call(); reason != StopReason::none)
-        run.raise(reason, Clock::now());
+    if (calls) raise(run.signals_.call());
     for (int i = 0; i < spins_before_sleep && !run.finished(); ++i) spin_pause();
     std::unique_lock lock(mutex_);
     if (run.finished()) return;
-    if (looks || calls)
-      run.changed_.wait_for(lock, look_interval);
-    else
+    // Once a run is running, the executor or the relay looks at the host's signals.
+    const bool looks = run.watched_ && !run.relayed_ && run.phase_ == RunState::Phase::queued;
+    if (!looks && !calls) {
       run.changed_.wait(lock);
+      continue;
+    }
+    run.changed_.wait_for(lock, look_interval);
+    lock.unlock();
+    if (looks) raise(run.signals_.check());
   }
 }
 

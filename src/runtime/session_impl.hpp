@@ -64,6 +64,12 @@ class SessionImpl {
     return logits_ != nullptr ? std::span<const float>(*logits_) : std::span<const float>();
   }
 
+  // For tests: the committed state that has no public reader.
+  std::uint32_t computed() const noexcept { return computed_; }
+  const RandomState& random() const noexcept { return random_; }
+  const PageTable& pages() const noexcept { return pages_; }
+  const TextStream& text() const noexcept { return text_; }
+
   Outcome evaluate(std::span<const Token> tokens, const StopToken& stop,
                    const EvaluateOptions& options);
   /// Starts `call`, which must stay where it is until it is settled.

@@ -25,6 +25,9 @@ class TextStream {
   /// The end of an answer: delivers what was held back, an unfinished character as U+FFFD.
   std::string flush();
 
+  /// What waits to be delivered.
+  std::string pending() const { return held_ + std::string(utf8_.pending()); }
+
  private:
   Utf8Stream utf8_;
   std::string held_;  ///< could become a stop string

@@ -195,7 +195,7 @@ void test_loading(tacet_engine* engine, const char* path) {
                                 .progress_user_data = &seen,
                                 .stop_byte = &stop};
   CHECK_STATUS(tacet_model_load(engine, path, &options, &model), TACET_OK);
-  CHECK(seen.calls > 1 && seen.done == seen.total && seen.total > 3000000);
+  CHECK(seen.calls > 0 && seen.done == seen.total && seen.total > 3000000);
   check_model(model);
 
   stop = 1;
@@ -217,8 +217,9 @@ void test_loading(tacet_engine* engine, const char* path) {
   tacet_engine_free(own); /* the model keeps what it needs */
   check_model(model);
   CHECK_STATUS(tacet_model_load_memory(engine, bytes, 1000, NULL, &model), TACET_CORRUPT);
-  CHECK_STATUS(tacet_model_load_memory(engine, bytes, 0, NULL, &model), TACET_CORRUPT);
-  CHECK_STATUS(tacet_model_load_memory(engine, "no model", 8, NULL, &model), TACET_CORRUPT);
+  CHECK_STATUS(tacet_model_load_memory(engine, bytes, 0, NULL, &model), TACET_INVALID_ARGUMENT);
+  CHECK_STATUS(tacet_model_load_memory(engine, "no model", 8, NULL, &model),
+               TACET_INVALID_ARGUMENT);
   CHECK(model == NULL);
   free(bytes);
 }

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   test_arguments(engine, model, path);
   test_loading(engine, path);
   test_conversations(model);
-  test_stops(model);
+  test_stops(model, path);
   test_shutdown(engine, model);
   tacet_model_free(model);
   tacet_engine_free(engine);

@@ -17,7 +17,7 @@ def symbols(nm, library, which):
 
 
 def declared(header):
-    code = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    code = re.sub(r"/\*.*?\*/|^#.*?$", "", header, flags=re.S | re.M)
     return set(re.findall(r"TACET_API[^;(]*?\b(\w+)\(", code))
 
 

@@ -41,7 +41,7 @@ def main():
     random.seed(seed)
     start = time.monotonic()
     bad = 0
-    for moment in moments(runs, 150_000):
+    for moment in moments(runs, 120_000):
         what = problem(program, way, model, moment)
         if what:
             bad += 1

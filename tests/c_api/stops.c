@@ -161,24 +161,22 @@ static void free_engine(void* user_data, uint64_t done, uint64_t total) {
 }
 
 /* Freeing an engine stops what is loaded with it. */
-static void test_free_engine_inside(void) {
-  static const unsigned char nothing[1 << 20];
+static void test_free_engine_inside(const char* path) {
   tacet_engine* engine = NULL;
   tacet_model* model = NULL;
   CHECK_STATUS(tacet_engine_create(NULL, &engine), TACET_OK);
   const tacet_load_options options = {
       .struct_size = sizeof options, .progress = free_engine, .progress_user_data = &engine};
-  CHECK_STATUS(tacet_model_load_memory(engine, nothing, sizeof nothing, &options, &model),
-               TACET_STOPPED);
+  CHECK_STATUS(tacet_model_load(engine, path, &options, &model), TACET_STOPPED);
   CHECK(engine == NULL && model == NULL);
 }
 
-void test_stops(tacet_model* model) {
+void test_stops(tacet_model* model, const char* path) {
   test_stop_byte(model);
   test_busy(model);
   test_free_in_flight(model);
   test_free_inside(model);
-  test_free_engine_inside();
+  test_free_engine_inside(path);
 }
 
 static void shut_down(void* user_data, const char* utf8, size_t size) {

@@ -38,7 +38,7 @@ void test_before_anything(void);
 void test_arguments(tacet_engine* engine, tacet_model* model, const char* path);
 void test_loading(tacet_engine* engine, const char* path);
 void test_conversations(tacet_model* model);
-void test_stops(tacet_model* model);
+void test_stops(tacet_model* model, const char* path);
 /* The last one: the library is shut down afterwards. */
 void test_shutdown(tacet_engine* engine, tacet_model* model);
 

@@ -7,7 +7,7 @@
 
 #include "formats/gguf_bytes.hpp"
 #include "formats/mapped_file.hpp"
-#include "formats/shared.hpp"
+#include "shared.hpp"
 
 namespace tacet {
 namespace {

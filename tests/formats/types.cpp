@@ -13,7 +13,7 @@
 
 #include "formats/gguf/reader.hpp"
 #include "formats/mapped_file.hpp"
-#include "formats/shared.hpp"
+#include "shared.hpp"
 #include "types/convert.hpp"
 #include "types/dtype.hpp"
 #include "types/gguf_type.hpp"

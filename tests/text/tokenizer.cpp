@@ -169,7 +169,8 @@ std::string random_text(std::mt19937& random, std::size_t characters) {
                                        0x2000, 0x3000, 0x4E00, 0xE000, 0x1F600, 0x10FF00};
   std::string text;
   for (std::size_t i = 0; i < characters; ++i) {
-    append_utf8(kStarts[random() % std::size(kStarts)] + random() % 64, text);
+    append_utf8(kStarts[random() % std::size(kStarts)] + static_cast<std::uint32_t>(random() % 64),
+                text);
   }
   return text;
 }
@@ -223,10 +224,9 @@ TEST(Tokenizer, may_be_shared_and_moved) {
 
 TEST(PreTokenizer, cuts_words_as_the_models_do) {
   const auto words = [](std::string_view name, std::string_view text) {
-    std::vector<std::string> result;
-    for (const std::string_view word : PreTokenizer::build(name).value().split(text).value()) {
-      result.emplace_back(word);
-    }
+    const PreTokenizer cutter = PreTokenizer::build(name).value();
+    const std::vector<std::string_view> views = cutter.split(text).value();
+    std::vector<std::string> result(views.begin(), views.end());
     return result;
   };
   using Words = std::vector<std::string>;

@@ -68,7 +68,8 @@ TEST_P(RealVocabulary, decodes_random_text) {
   for (int round = 0; round < 300; ++round) {
     std::string text;
     for (int i = 0; i < 40; ++i)
-      append_utf8(random() % 8 == 0 ? random() % 0x110000 : random() % 0x180, text);
+      const std::uint_fast32_t range = random() % 8 == 0 ? 0x110000 : 0x180;
+    append_utf8(static_cast<std::uint32_t>(random() % range), text);
     const auto ids = tokenizer.encode(text, false);
     ASSERT_TRUE(ids.has_value()) << ids.error().message();
     ASSERT_EQ(tokenizer.decode(*ids), text);
@@ -76,8 +77,8 @@ TEST_P(RealVocabulary, decodes_random_text) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shared, RealVocabulary, testing::Values("qwen2", "llama-bpe", "gpt-2"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& parameter) {
+                           std::string name = parameter.param;
                            std::erase(name, '-');
                            return name;
                          });

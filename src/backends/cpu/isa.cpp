@@ -21,7 +21,9 @@ bool machine_has_avx2() noexcept {
 
 }  // namespace
 
-std::string_view name(Isa isa) noexcept { return isa == Isa::avx2 ? "avx2" : "portable"; }
+std::string_view name(Isa isa) noexcept {
+  return isa == Isa::avx2 ? "avx2" : "portable";
+}
 
 std::span<const Isa> available() noexcept {
   return std::span(all).first(machine_has_avx2() ? 2 : 1);
@@ -38,8 +40,8 @@ Result<Isa> choose() {
                 "This machine lacks the instruction set {} that TACET_CPU_ISA asks for; unset it.",
                 wanted);
   }
-  return fail(Code::invalid_argument,
-              "TACET_CPU_ISA is \"{}\", but may only be portable or avx2.", wanted);
+  return fail(Code::invalid_argument, "TACET_CPU_ISA is \"{}\", but may only be portable or avx2.",
+              wanted);
 }
 
 std::span<const CpuKernel> kernels(Isa isa) noexcept {

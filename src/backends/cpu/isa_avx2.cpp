@@ -1,5 +1,5 @@
-// The only file that is compiled for AVX2: see simd/math.hpp for what that asks of what it includes.
-// fmt would emit parts of its own here.
+// The only file that is compiled for AVX2: see simd/math.hpp for what that asks of what it
+// includes. fmt would emit parts of its own here.
 #undef FMT_HEADER_ONLY
 
 #include "backends/cpu/isa_tables.hpp"

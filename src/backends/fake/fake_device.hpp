@@ -14,7 +14,7 @@ namespace tacet {
 struct FakeOptions {
   std::string name = "fake";
   /// Ops whose row is missing from the kernel table.
-  std::set<std::string, std::less<>> lacks;
+  std::set<std::string, std::less<>> lacks = {};
   /// Memory that can be allocated, bytes.
   std::uint64_t memory = std::uint64_t{1} << 32;
 };

@@ -196,8 +196,8 @@ struct SplitAttention {
   }
 };
 
-/// Many rows: up to `max_rounds` steps, of which a run uses as many as its keys ask for. Between rounds
-/// the values wait in the output, the other numbers in the workspace.
+/// Many rows: up to `max_rounds` steps, of which a run uses as many as its keys ask for. Between
+/// rounds the values wait in the output, the other numbers in the workspace.
 template <typename S>
 struct RoundAttention {
   struct Arguments {
@@ -206,8 +206,8 @@ struct RoundAttention {
   };
   /// What the chunks of a round are.
   struct Cut {
-    std::uint32_t begin, end;       ///< keys
-    std::uint32_t heads, rows;      ///< of a chunk
+    std::uint32_t begin, end;        ///< keys
+    std::uint32_t heads, rows;       ///< of a chunk
     std::uint32_t parts, row_tiles;  ///< chunks of a head of the keys: `parts` x `row_tiles`
     std::uint32_t count;
   };

@@ -35,7 +35,9 @@ struct KvHead {
   float scale;
 };
 
-[[gnu::always_inline]] inline std::uint32_t padded(std::uint32_t n) { return (n + 7) & ~7u; }
+[[gnu::always_inline]] inline std::uint32_t padded(std::uint32_t n) {
+  return (n + 7) & ~7u;
+}
 
 /// Scratch for `fold_keys`: a tile of keys or values as floats, and the scores.
 [[gnu::always_inline]] inline constexpr std::size_t fold_scratch_floats(std::uint32_t k_size,
@@ -59,10 +61,11 @@ template <typename S>
   const float a = exp<S>(whole.largest - largest), b = exp<S>(part.largest - largest);
   whole.largest = largest;
   whole.sum = whole.sum * a + part.sum * b;
-  for_eights<S>(0, size, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
-    const F scaled = S::mul(load(whole.values + i), S::set(a));
-    store(whole.values + i, S::fma(load(part.values + i), S::set(b), scaled));
-  });
+  for_eights<S>(
+      0, size, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
+        const F scaled = S::mul(load(whole.values + i), S::set(a));
+        store(whole.values + i, S::fma(load(part.values + i), S::set(b), scaled));
+      });
 }
 template <typename S>
 [[gnu::always_inline]] inline void copy(Softmax& whole, const Softmax& part, std::uint32_t size) {
@@ -74,9 +77,10 @@ template <typename S>
 template <typename S>
 [[gnu::always_inline]] inline void finish(const Softmax& whole, std::uint32_t size, float* out) {
   const typename S::F factor = S::set(1.0f / whole.sum);
-  for_eights<S>(0, size, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
-    store(out + i, S::mul(load(whole.values + i), factor));
-  });
+  for_eights<S>(
+      0, size, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
+        store(out + i, S::mul(load(whole.values + i), factor));
+      });
 }
 
 /// The rows of a tile as floats: where they lie, or converted into `buffer`.
@@ -91,7 +95,8 @@ template <typename S>
   std::uint32_t left = 0;
   for (std::uint32_t i = 0; i < n; ++i, --left, row += bytes) {
     if (left == 0) {
-      row = values ? h.kv->v_row(h.layer, h.head, cell + i) : h.kv->k_row(h.layer, h.head, cell + i);
+      row =
+          values ? h.kv->v_row(h.layer, h.head, cell + i) : h.kv->k_row(h.layer, h.head, cell + i);
       left = h.kv->page_tokens - (cell + i) % h.kv->page_tokens;
     }
     if (type == DType::f32 && size % 8 == 0) {
@@ -164,9 +169,9 @@ template <typename S, std::uint32_t Eights>
   for (std::uint32_t i = 0; i < Eights; ++i) S::store(values + at + 8 * i, sums[i]);
 }
 
-/// Adds the keys of the cells [begin, end) to the softmaxes of `n` queries. `begin` is a multiple of
-/// `tile_keys`, and cells up to the last that any query sees are read. A query's result depends on
-/// nothing but its own keys and where they start.
+/// Adds the keys of the cells [begin, end) to the softmaxes of `n` queries. `begin` is a multiple
+/// of `tile_keys`, and cells up to the last that any query sees are read. A query's result depends
+/// on nothing but its own keys and where they start.
 template <typename S>
 void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t begin,
                std::uint32_t end, float* scratch) {

@@ -79,7 +79,7 @@ struct Multiply {
   static void direct(const Block& b) {
     switch (b.x_rows) {
       case 1:
-        return direct_rows_of<E::step == 32 ? S::single_blocks : S::single_weights, 1>(b);
+        return direct_rows_of < E::step == 32 ? S::single_blocks : S::single_weights, 1 > (b);
       case 2:
         return direct_rows_of<S::tile_weights, 2>(b);
       case 3:
@@ -100,8 +100,8 @@ struct Multiply {
     const std::size_t n = least(panel_width, b.k - k);
     const std::byte* rows[Rows];
     for (int r = 0; r < Rows; ++r)
-      rows[r] = reinterpret_cast<const std::byte*>(
-          panel + static_cast<std::uint32_t>(r) * panel_width);
+      rows[r] =
+          reinterpret_cast<const std::byte*>(panel + static_cast<std::uint32_t>(r) * panel_width);
     const float* columns[Columns];
     for (int c = 0; c < Columns; ++c)
       columns[c] = b.x + (column + static_cast<std::uint32_t>(c)) * b.k + k;

@@ -8,7 +8,8 @@ namespace tacet::cpu {
 /// each, to a register tile of sums. Each pair has one vector of eight sums and its products are
 /// added in order of the elements, whatever the tile: so a dot product has the same bits in every
 /// tile, and continues where an earlier call left it. Only the last call may have an `n` that is
-/// not whole eights.
+/// not whole eights. Rows of blocks that are used once are asked for `ahead` bytes early: they are
+/// too short for the machine to see a stream in them.
 template <typename S, typename E, int Rows, int Columns>
 [[gnu::always_inline]] inline void add_dots(const std::byte* const (&rows)[Rows],
                                             const float* const (&columns)[Columns], std::size_t n,

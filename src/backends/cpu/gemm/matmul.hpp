@@ -66,8 +66,8 @@ struct Matmul {
     std::uint32_t k;
     bool selected;
     [[gnu::always_inline]] BlockCut cut(const Part& part, const RunArgs& run) const {
-      return cut_blocks<S>(part.weight.rows, live_rows(selected, run), k,
-                           part.weight.element_bytes, 1);
+      return cut_blocks<S>(part.weight.rows, live_rows(selected, run), k, part.weight.element_bytes,
+                           1);
     }
   };
 
@@ -107,8 +107,7 @@ struct Matmul {
     const std::uint32_t column = index / cut.across() * cut.block_rows;
     const float* bias = resolve_input<float>(part->bias, context);
     Block b{};
-    b.weights = resolve_input<std::byte>(part->weight.data, context) +
-                row * part->weight.row_bytes;
+    b.weights = resolve_input<std::byte>(part->weight.data, context) + row * part->weight.row_bytes;
     b.row_bytes = part->weight.row_bytes;
     b.weight_rows = least(cut.block_weights, cut.weight_rows - row);
     b.x = resolve_input<float>(a.x, context) + std::size_t{column} * a.k;
@@ -192,10 +191,11 @@ struct UpGate {
     for (std::size_t r = 0; r < b.x_rows; ++r) {
       float* y = out + r * a.gate.rows;
       const float* u = up + r * b.weight_rows;
-      for_eights<S>(0, b.weight_rows,
-                    [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
-                      store(y + i, S::mul(silu<S>(load(y + i)), load(u + i)));
-                    });
+      for_eights<S>(
+          0,
+          b.weight_rows, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
+            store(y + i, S::mul(silu<S>(load(y + i)), load(u + i)));
+          });
     }
   }
 

@@ -19,10 +19,11 @@ template <typename S>
     s2 = S::fma(c, c, s2);
     s3 = S::fma(d, d, s3);
   }
-  for_eights<S>(i, n, [&](std::size_t j, auto load, auto) __attribute__((always_inline)) {
-    const F a = load(x + j);
-    s0 = S::fma(a, a, s0);
-  });
+  for_eights<S>(
+      i, n, [&](std::size_t j, auto load, auto) __attribute__((always_inline)) {
+        const F a = load(x + j);
+        s0 = S::fma(a, a, s0);
+      });
   const float sum = S::sum(S::add(S::add(s0, s1), S::add(s2, s3)));
   return 1.0f / __builtin_sqrtf(sum / static_cast<float>(n) + epsilon);
 }
@@ -31,9 +32,10 @@ template <typename S>
 [[gnu::always_inline]] inline void norm(const float* x, const float* weight, std::size_t n,
                                         float epsilon, float* out) {
   const typename S::F factor = S::set(inverse_rms<S>(x, n, epsilon));
-  for_eights<S>(0, n, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
-    store(out + i, S::mul(S::mul(load(x + i), factor), load(weight + i)));
-  });
+  for_eights<S>(
+      0, n, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
+        store(out + i, S::mul(S::mul(load(x + i), factor), load(weight + i)));
+      });
 }
 
 /// rms_norm. A chunk is some rows of `group` elements.
@@ -125,10 +127,11 @@ struct AddRmsNorm {
     float* normed = resolve<float>(a.normed, context);
     for (std::size_t row = index * step; row < end; ++row) {
       const std::size_t at = row * a.width;
-      for_eights<S>(at, at + a.width,
-                    [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
-                      store(sums + i, S::add(load(left + i), load(right + i)));
-                    });
+      for_eights<S>(
+          at,
+          at + a.width, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
+            store(sums + i, S::add(load(left + i), load(right + i)));
+          });
       norm<S>(sums + at, weight, a.width, a.epsilon, normed + at);
     }
   }

@@ -78,13 +78,13 @@ template <typename S>
       out[2 * i + 1] = a * sines[i] + b * table[i];
     }
   } else {
-    for_eights<S>(0, pairs, [=](std::size_t i, auto load, auto store) __attribute__((
-                                always_inline)) {
-      const typename S::F a = load(x + i), b = load(x + pairs + i);
-      const typename S::F c = load(table + i), s = load(sines + i);
-      store(out + i, S::sub(S::mul(a, c), S::mul(b, s)));
-      store(out + pairs + i, S::add(S::mul(a, s), S::mul(b, c)));
-    });
+    for_eights<S>(
+        0, pairs, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
+          const typename S::F a = load(x + i), b = load(x + pairs + i);
+          const typename S::F c = load(table + i), s = load(sines + i);
+          store(out + i, S::sub(S::mul(a, c), S::mul(b, s)));
+          store(out + pairs + i, S::add(S::mul(a, s), S::mul(b, c)));
+        });
   }
   if (out != x)
     for (std::size_t i = 2 * pairs; i < size; ++i) out[i] = x[i];

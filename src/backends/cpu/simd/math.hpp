@@ -46,8 +46,7 @@ template <typename S, typename Body>
     const std::size_t n = end - i;
     body(
         i, [n](const float* p) __attribute__((always_inline)) { return load_part<S>(p, n); },
-        [n](float* p, typename S::F a)
-            __attribute__((always_inline)) { store_part<S>(p, a, n); });
+        [n](float* p, typename S::F a) __attribute__((always_inline)) { store_part<S>(p, a, n); });
   }
 }
 

@@ -1,0 +1,360 @@
+#include <atomic>
+#include <thread>
+
+#include "base/stop_state.hpp"
+#include "runtime/support.hpp"
+
+namespace tacet {
+namespace {
+
+using namespace test;
+using namespace std::chrono_literals;
+
+std::vector<Token> long_prompt(std::size_t length) {
+  std::vector<Token> tokens(length);
+  for (std::size_t i = 0; i < length; ++i) tokens[i] = static_cast<Token>(i * 37 % 1000);
+  return tokens;
+}
+
+Snapshot after(const ModelPointer& model, std::span<const Token> prompt, const StopToken& stop = {},
+               const SessionOptions& options = {}) {
+  auto session = new_session(model, options);
+  EXPECT_TRUE(session->evaluate(prompt, stop, {}).done());
+  EXPECT_TRUE(session->generate({.max_tokens = 10}, {}, stop).done());
+  return Snapshot(*session);
+}
+
+TEST(Session, BitsDoNotDependOnThreadsOrTokens) {
+  const auto expected = [&](unsigned threads, const StopToken& stop) {
+    const ModelPointer model = cpu_model("tiny-chat-f16.gguf", cpu::available().back(), threads);
+    return after(model, long_prompt(100), stop);
+  };
+  const Snapshot one = expected(1, {});
+  StopSource source;
+  EXPECT_TRUE(expected(2, {}) == one);
+  EXPECT_TRUE(expected(3, source.token()) == one);
+  EXPECT_TRUE(expected(4, StopToken::after(1h)) == one);
+}
+
+TEST(Session, APromptInPiecesGivesTheBitsOfTheWhole) {
+  for (const char* file : {"tiny-chat-f16.gguf", "tiny-chat-Q8_0.gguf"}) {
+    const ModelPointer model = cpu_model(file);
+    const auto prompt = long_prompt(150);
+    auto whole = new_session(model);
+    ASSERT_TRUE(whole->evaluate(prompt, {}, {}).done());
+    auto pieces = new_session(model);
+    for (std::size_t at = 0, n = 1; at < prompt.size(); at += n, n = n * 2 + 1) {
+      n = std::min(n, prompt.size() - at);
+      ASSERT_TRUE(pieces->evaluate(std::span(prompt).subspan(at, n), {}, {}).done());
+    }
+    EXPECT_TRUE(Snapshot(*whole) == Snapshot(*pieces)) << file;
+  }
+}
+
+TEST(Session, QueuedCallsCommitInOrder) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(90);
+  auto expected = new_session(model);
+  ASSERT_TRUE(expected->evaluate(prompt, {}, {}).done());
+
+  auto session = new_session(model);
+  detail::CallImpl a;
+  detail::CallImpl b;
+  ASSERT_TRUE(session->submit(a, std::span(prompt).first(40), {}, {}));
+  ASSERT_TRUE(session->submit(b, std::span(prompt).subspan(40), {}, {}));
+  EXPECT_EQ(session->settle(b).tokens, 50U);
+  EXPECT_TRUE(a.settled);
+  EXPECT_TRUE(Snapshot(*session) == Snapshot(*expected));
+}
+
+TEST(Session, CallsBehindAStoppedOneStopWithIt) {
+  const FakeModel fake;
+  auto session = new_session(fake.model);
+  const std::vector<Token> tokens = {1, 2};
+  fake.device->hold_at(2);
+  StopSource source;
+  detail::CallImpl a;
+  detail::CallImpl b;
+  ASSERT_TRUE(session->submit(a, tokens, source.token(), {}));
+  fake.device->wait_until_held();
+  ASSERT_TRUE(session->submit(b, tokens, {}, {}));
+  source.request_stop();
+  EXPECT_EQ(session->settle(b).reason, StopReason::parent);
+  EXPECT_EQ(session->settle(a).reason, StopReason::requested);
+  EXPECT_TRUE(session->tokens().empty());
+  fake.device->hold_at(FakeDevice::never);
+  EXPECT_TRUE(session->evaluate(tokens, {}, {}).done()) << "the session goes on";
+}
+
+TEST(Session, ACallBehindOneThatFailedUnseenDoesNotCommit) {
+  const FakeModel fake;
+  auto session = new_session(fake.model);
+  const std::vector<Token> tokens = {1, 2};
+  fake.device->fail_at(3);
+  detail::CallImpl a;
+  detail::CallImpl b;
+  ASSERT_TRUE(session->submit(a, tokens, {}, {}));
+  while (!a.chunks[0]->run.finished()) std::this_thread::yield();
+  ASSERT_TRUE(session->submit(b, tokens, {}, {}));  // on top of cells that will not be there
+  EXPECT_EQ(session->settle(a).status, Status::failed);
+  EXPECT_EQ(session->settle(b).reason, StopReason::parent);
+  EXPECT_TRUE(session->tokens().empty());
+  EXPECT_TRUE(session->evaluate(tokens, {}, {}).done());
+}
+
+TEST(Session, OtherSessionsGoOn) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(400);
+  auto a = new_session(model);
+  auto b = new_session(model);
+  StopSource source;
+  detail::CallImpl call_a;
+  detail::CallImpl call_b;
+  ASSERT_TRUE(a->submit(call_a, prompt, source.token(), {}));
+  ASSERT_TRUE(b->submit(call_b, prompt, {}, {}));
+  source.request_stop();
+  EXPECT_TRUE(b->settle(call_b).done());
+  EXPECT_TRUE(a->settle(call_a).stopped());
+  auto alone = new_session(model);
+  ASSERT_TRUE(alone->evaluate(prompt, {}, {}).done());
+  EXPECT_TRUE(Snapshot(*b) == Snapshot(*alone));
+}
+
+TEST(Session, KeepProgressKeepsWholeChunks) {
+  const ModelPointer model = cpu_model();
+  auto session = new_session(model, {.context = 1024});
+  const auto tokens = long_prompt(detail::chunk_rows + 40);
+  const auto rest = std::span(tokens).subspan(detail::chunk_rows - 1);  // one row, a cut, 40 rows
+  ASSERT_TRUE(session->evaluate(std::span(tokens).first(detail::chunk_rows - 1), {}, {}).done());
+  const Snapshot before(*session);
+  const auto stop_in_second_chunk = [&](bool keep) {
+    auto polls = std::make_shared<detail::PollCountdown>(600);
+    return session->evaluate(rest, detail::countdown_token(polls), {.keep_progress = keep});
+  };
+  const Outcome dropped = stop_in_second_chunk(false);
+  ASSERT_TRUE(dropped.stopped());
+  EXPECT_EQ(dropped.tokens, 0U);
+  EXPECT_TRUE(Snapshot(*session) == before);
+  const Outcome kept = stop_in_second_chunk(true);
+  ASSERT_TRUE(kept.stopped());
+  EXPECT_EQ(kept.tokens, 1U);
+  EXPECT_EQ(session->tokens().size(), detail::chunk_rows);
+  EXPECT_TRUE(session->logits().empty()) << "no logits belong to the last token yet";
+  ASSERT_TRUE(session->evaluate(rest.subspan(kept.tokens), {}, {}).done());
+  auto whole = new_session(model, {.context = 1024});
+  ASSERT_TRUE(whole->evaluate(tokens, {}, {}).done());
+  EXPECT_TRUE(Snapshot(*session) == Snapshot(*whole));
+}
+
+TEST(Session, GenerateLosesOnlyTheTokenInFlight) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = question(model, "Tell me a story about a fox.");
+  const std::string whole = answer(model, prompt);
+  auto session = new_session(model);
+  ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+  std::string text;
+  int pieces = 0;
+  for (;;) {
+    StopSource source;
+    const Outcome outcome = session->generate(
+        {.max_tokens = 64},
+        [&](std::string_view piece) {
+          text += piece;
+          if (++pieces % 3 == 0) source.request_stop();
+        },
+        source.token());
+    if (!outcome.stopped()) break;
+    EXPECT_EQ(outcome.reason, StopReason::requested);
+  }
+  EXPECT_EQ(text, whole);
+}
+
+TEST(Session, AStoppedTokenSamplesNothing) {
+  const ModelPointer model = cpu_model();
+  auto session = new_session(model);
+  ASSERT_TRUE(session->evaluate(question(model), {}, {}).done());
+  StopSource source;
+  source.request_stop(StopReason::shutdown);
+  const Snapshot before(*session);
+  const Outcome outcome = session->generate(
+      {.sampler = {.temperature = 1, .seed = 3}}, [](std::string_view) { FAIL(); }, source.token());
+  EXPECT_EQ(outcome.reason, StopReason::shutdown);
+  EXPECT_TRUE(Snapshot(*session) == before);
+}
+
+TEST(Session, ASeedRepeatsAnAnswer) {
+  const ModelPointer model = cpu_model();
+  const auto say = [&](std::uint64_t seed) {
+    auto session = new_session(model);
+    EXPECT_TRUE(session->evaluate(question(model, "Tell me a story about a fox."), {}, {}).done());
+    std::string text;
+    session->generate({.max_tokens = 30, .sampler = {.temperature = 1.5F, .seed = seed}},
+                      [&](std::string_view piece) { text += piece; }, {});
+    return text;
+  };
+  EXPECT_EQ(say(1), say(1));
+  EXPECT_NE(say(1), say(2));
+}
+
+TEST(Session, ForkSharesThePastAndNotTheFuture) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(75);  // two pages and a part of one
+  auto a = new_session(model);
+  ASSERT_TRUE(a->evaluate(prompt, {}, {}).done());
+  const std::size_t pages = a->pages().pool()->used();
+  auto b = std::move(a->fork().value());
+  EXPECT_EQ(a->pages().pool()->used(), pages) << "a fork takes no pages";
+  EXPECT_TRUE(Snapshot(*a) == Snapshot(*b));
+  const std::vector<Token> one = {5, 6};
+  const std::vector<Token> other = {7, 8};
+  ASSERT_TRUE(b->evaluate(one, {}, {}).done());
+  EXPECT_EQ(a->pages().pool()->used(), pages + 1) << "only the partly filled page is copied";
+  ASSERT_TRUE(a->evaluate(other, {}, {}).done());
+  const auto alone = [&](std::span<const Token> more) {
+    auto session = new_session(model);
+    EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+    EXPECT_TRUE(session->evaluate(more, {}, {}).done());
+    return Snapshot(*session);
+  };
+  EXPECT_TRUE(Snapshot(*a) == alone(other));
+  EXPECT_TRUE(Snapshot(*b) == alone(one));
+  b.reset();
+  a.reset();
+  EXPECT_EQ(model->kv_pool(DType::f16, DType::f16)->used(), 0U) << "all pages are given back";
+}
+
+TEST(Session, TruncateForgets) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(70);
+  auto session = new_session(model);
+  ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+  for (const std::uint32_t keep : {64U, 33U, 32U, 1U}) {
+    auto fork = std::move(session->fork().value());
+    ASSERT_TRUE(fork->truncate(keep));
+    EXPECT_EQ(fork->tokens().size(), keep);
+    EXPECT_TRUE(fork->logits().empty());
+    ASSERT_TRUE(fork->generate({.max_tokens = 3}, {}, {}).done());
+    auto fresh = new_session(model);
+    ASSERT_TRUE(fresh->evaluate(std::span(prompt).first(keep), {}, {}).done());
+    ASSERT_TRUE(fresh->generate({.max_tokens = 3}, {}, {}).done());
+    EXPECT_TRUE(Snapshot(*fork) == Snapshot(*fresh)) << keep;
+  }
+  EXPECT_FALSE(session->truncate(71));
+  EXPECT_TRUE(session->truncate(0));
+  EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+}
+
+TEST(Session, AFullContextIsAnErrorThatLosesNothing) {
+  const ModelPointer model = cpu_model();
+  auto session = new_session(model, {.context = 40});
+  ASSERT_TRUE(session->evaluate(long_prompt(30), {}, {}).done());
+  const Snapshot before(*session);
+  const Outcome outcome = session->evaluate(long_prompt(11), {}, {});
+  EXPECT_EQ(outcome.status, Status::failed);
+  EXPECT_EQ(outcome.error->code(), Code::context_full);
+  EXPECT_TRUE(Snapshot(*session) == before);
+  Outcome generated = session->generate({.max_tokens = 20}, {}, {});
+  if (generated.finish != Finish::end_token) {
+    EXPECT_EQ(generated.error->code(), Code::context_full);
+    EXPECT_EQ(session->tokens().size(), 40U);
+  }
+}
+
+TEST(Session, BadTokensAreRefused) {
+  const ModelPointer model = cpu_model();
+  auto session = new_session(model);
+  EXPECT_EQ(session->evaluate({}, {}, {}).error->code(), Code::invalid_argument);
+  const std::vector<Token> bad = {5, -1};
+  EXPECT_EQ(session->evaluate(bad, {}, {}).error->code(), Code::invalid_argument);
+  const std::vector<Token> beyond = {1024};
+  EXPECT_EQ(session->evaluate(beyond, {}, {}).error->code(), Code::invalid_argument);
+  EXPECT_EQ(session->generate({}, {}, {}).error->code(), Code::invalid_argument);
+  ASSERT_TRUE(session->evaluate(long_prompt(3), {}, {}).done());
+  EXPECT_EQ(session->generate({.sampler = {.temperature = -1}}, {}, {}).error->code(),
+            Code::invalid_argument);
+}
+
+TEST(Session, ALostDeviceIsSaidAndTheTokensSurvive) {
+  const FakeModel fake;
+  auto session = new_session(fake.model);
+  const std::vector<Token> tokens = {1, 2, 3};
+  ASSERT_TRUE(session->evaluate(tokens, {}, {}).done());
+  fake.device->lose_at(4);
+  const Outcome outcome = session->generate({}, {}, {});
+  EXPECT_EQ(outcome.status, Status::failed);
+  EXPECT_EQ(outcome.error->code(), Code::device_lost);
+  EXPECT_GE(session->tokens().size(), tokens.size());
+  EXPECT_EQ(session->evaluate(tokens, {}, {}).error->code(), Code::device_lost);
+}
+
+TEST(Session, DeviceMemoryThatEndsIsAnErrorThatSaysSo) {
+  const FakeModel fake({.memory = 3 * 70000});
+  auto session = new_session(fake.model);
+  const Outcome outcome = session->evaluate(long_prompt(200), {}, {});
+  ASSERT_EQ(outcome.status, Status::failed);
+  EXPECT_EQ(outcome.error->code(), Code::out_of_memory);
+  EXPECT_NE(outcome.error->message().find("a page of the KV cache"), std::string_view::npos);
+  EXPECT_TRUE(session->tokens().empty());
+  EXPECT_TRUE(session->evaluate(long_prompt(2), {}, {}).done()) << "what fits still works";
+}
+
+TEST(Session, KvTypesAgree) {
+  const ModelPointer model = cpu_model("tiny-chat-f16.gguf");
+  const auto prompt = question(model);
+  const auto logits = [&](KvType k, KvType v) {
+    auto session = new_session(model, {.k_type = k, .v_type = v});
+    EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+    return std::vector<float>(session->logits().begin(), session->logits().end());
+  };
+  const auto exact = logits(KvType::f32, KvType::f32);
+  for (const KvType k : {KvType::f32, KvType::f16, KvType::q8_0})
+    for (const KvType v : {KvType::f32, KvType::f16, KvType::q8_0}) {
+      const auto values = logits(k, v);
+      for (std::size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(values[i], exact[i], 0.3) << i;
+    }
+}
+
+TEST(Session, RandomStopsFromAnotherThreadLoseNothing) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(60);
+  auto expected_session = new_session(model);
+  ASSERT_TRUE(expected_session->evaluate(prompt, {}, {}).done());
+  ASSERT_TRUE(expected_session->generate({.max_tokens = 8}, {}, {}).done());
+  const Snapshot expected(*expected_session);
+  RandomState random{7, 0};
+  int stops = 0;
+  for (int round = 0; round < 200; ++round) {
+    auto session = new_session(model);
+    const auto with_stop = [&](const auto& call) {
+      StopSource source;
+      const auto delay = std::chrono::microseconds(static_cast<int>(random.next() * 3000));
+      std::thread asker([&] {
+        const auto until = Clock::now() + delay;
+        while (Clock::now() < until) std::this_thread::yield();
+        source.request_stop();
+      });
+      const Outcome outcome = call(source.token());
+      asker.join();
+      stops += outcome.stopped();
+      return outcome.done();
+    };
+    if (!with_stop([&](const StopToken& stop) { return session->evaluate(prompt, stop, {}); })) {
+      EXPECT_TRUE(session->tokens().empty());
+      ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+    }
+    std::uint32_t left = 8;
+    with_stop([&](const StopToken& stop) {
+      const Outcome outcome = session->generate({.max_tokens = left}, {}, stop);
+      left -= outcome.tokens;
+      return outcome;
+    });
+    if (left > 0) {
+      ASSERT_TRUE(session->generate({.max_tokens = left}, {}, {}).done());
+    }
+    ASSERT_TRUE(Snapshot(*session) == expected) << round;
+  }
+  EXPECT_GT(stops, 20);
+}
+
+}  // namespace
+}  // namespace tacet

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/cpu_device.hpp"
+#include "backends/fake/fake_device.hpp"
+#include "runtime/session_impl.hpp"
+
+namespace tacet::test {
+
+using detail::ModelImpl;
+using detail::SessionImpl;
+using ModelPointer = std::shared_ptr<const ModelImpl>;
+
+inline std::string model_path(const std::string& name) {
+  return std::string(TACET_MODELS) + "/" + name;
+}
+
+inline Result<ModelPointer> try_load(std::unique_ptr<Device> device, const std::string& path,
+                                     LogFunction log = {}) {
+  auto file = FileBytes::load(path);
+  if (!file) return tl::unexpected(file.error());
+  auto engine = std::make_shared<detail::EngineImpl>(std::move(device), std::move(log));
+  return ModelImpl::create(engine, std::move(*file), path);
+}
+
+/// tiny-chat on the CPU.
+inline ModelPointer cpu_model(const std::string& name = "tiny-chat-Q8_0.gguf",
+                              cpu::Isa isa = cpu::available().back(), unsigned threads = 2) {
+  return try_load(std::move(make_cpu_device({.threads = threads, .isa = isa}).value()),
+                  model_path(name))
+      .value();
+}
+
+/// tiny-chat on a fake device, whose faults `device` then sets.
+struct FakeModel {
+  explicit FakeModel(const FakeOptions& options = {}, LogFunction log = {}) {
+    auto made = std::move(make_fake_device(options).value());
+    device = made.get();
+    model = try_load(std::move(made), model_path("tiny-chat-Q8_0.gguf"), std::move(log)).value();
+  }
+  FakeDevice* device;
+  ModelPointer model;
+};
+
+inline std::unique_ptr<SessionImpl> new_session(const ModelPointer& model,
+                                                const SessionOptions& options = {}) {
+  return std::move(SessionImpl::create(model, options).value());
+}
+
+inline std::vector<Token> tokens_of(const ModelPointer& model, const std::string& text) {
+  return model->tokenizer().encode(text, true).value();
+}
+inline std::vector<Token> question(const ModelPointer& model,
+                                   const std::string& text = "What is 17 + 25?") {
+  return tokens_of(model, "<|im_start|>user\n" + text + "<|im_end|>\n<|im_start|>assistant\n");
+}
+
+/// All of a session that can be read, bit for bit.
+struct Snapshot {
+  explicit Snapshot(const SessionImpl& session)
+      : tokens(session.tokens().begin(), session.tokens().end()),
+        computed(session.computed()),
+        logits(bits(session.logits())),
+        random(session.random()),
+        text(session.text().pending()) {
+    const KvView kv = session.pages().view(computed);
+    for (std::uint32_t layer = 0; layer < kv.layers.size(); ++layer)
+      for (std::uint32_t head = 0; head < kv.layers[layer].heads; ++head)
+        for (std::uint32_t cell = 0; cell < computed; ++cell) {
+          const KvLayer& l = kv.layers[layer];
+          const std::byte* k = kv.k_row(layer, head, cell);
+          const std::byte* v = kv.v_row(layer, head, cell);
+          cells.insert(cells.end(), k, k + row_bytes(l.k_type, l.k_head_size));
+          cells.insert(cells.end(), v, v + row_bytes(l.v_type, l.v_head_size));
+        }
+  }
+  static std::vector<std::uint32_t> bits(std::span<const float> values) {
+    std::vector<std::uint32_t> out(values.size());
+    if (!values.empty()) std::memcpy(out.data(), values.data(), values.size_bytes());
+    return out;
+  }
+  friend bool operator==(const Snapshot&, const Snapshot&) = default;
+
+  std::vector<Token> tokens;
+  std::uint32_t computed;
+  std::vector<std::uint32_t> logits;
+  std::vector<std::byte> cells;
+  RandomState random;
+  std::string text;
+};
+
+/// The greedy answer to `prompt` in a new session.
+inline std::string answer(const ModelPointer& model, std::span<const Token> prompt,
+                          std::uint32_t max_tokens = 64) {
+  auto session = new_session(model);
+  std::string text;
+  EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+  const Outcome outcome = session->generate({.max_tokens = max_tokens},
+                                            [&](std::string_view piece) { text += piece; }, {});
+  EXPECT_TRUE(outcome.done());
+  return text;
+}
+
+}  // namespace tacet::test
