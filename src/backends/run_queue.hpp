@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -133,7 +132,7 @@ class RunQueue {
 
   Executor& executor_;
   std::mutex mutex_;
-  std::deque<std::unique_ptr<RunState>> states_;
+  std::vector<std::unique_ptr<RunState>> states_;
   std::vector<RunState*> free_;
   std::vector<RunState*> waiting_;  ///< in the order of submission
   RunState* running_ = nullptr;

@@ -1,0 +1,187 @@
+#include <cstdlib>
+#include <new>
+
+#include "runtime/support.hpp"
+#include "tacet/engine.hpp"
+
+/// Allocations of this thread until one fails; negative: none does.
+static thread_local long allocations_left = -1;
+static thread_local long allocations_made = 0;
+
+static void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  ++allocations_made;
+  if (allocations_left == 0) return nullptr;
+  if (allocations_left > 0) --allocations_left;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(size != 0 ? size : 1);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+static void* allocate_or_throw(std::size_t size, std::size_t alignment) {
+  void* memory = allocate(size, alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void* operator new(std::size_t size) {
+  return allocate_or_throw(size, 1);
+}
+void* operator new[](std::size_t size) {
+  return allocate_or_throw(size, 1);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size, 1);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size, 1);
+}
+void* operator new(std::size_t size, std::align_val_t a) {
+  return allocate_or_throw(size, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t size, std::align_val_t a) {
+  return allocate_or_throw(size, static_cast<std::size_t>(a));
+}
+void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocate(size, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return allocate(size, static_cast<std::size_t>(a));
+}
+void operator delete(void* p) noexcept {
+  std::free(p);
+}
+void operator delete[](void* p) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, std::size_t) noexcept {
+  std::free(p);
+}
+void operator delete[](void* p, std::size_t) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, std::align_val_t) noexcept {
+  std::free(p);
+}
+void operator delete[](void* p, std::align_val_t) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+  std::free(p);
+}
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
+  std::free(p);
+}
+
+namespace tacet {
+namespace {
+
+using namespace test;
+
+/// Lets each allocation of `body` on this thread fail in turn, and the ones behind it succeed.
+/// `body` says whether it succeeded; it must do so in the end, and must not throw. Returns how many
+/// allocations there are.
+template <typename Body>
+long fail_each(const char* what, Body&& body, long step = 1) {
+  for (long n = 0;; n += step) {
+    allocations_left = n;
+    const bool succeeded = body();
+    const bool reached = allocations_left == 0;
+    allocations_left = -1;
+    if (!reached) {
+      EXPECT_TRUE(succeeded) << what << ": no allocation failed";
+      std::printf("%s: up to %ld allocations\n", what, n);
+      return n;
+    }
+  }
+}
+
+TEST(EveryAllocation, OfALoad) {
+  const std::string path = model_path("tiny-chat-Q8_0.gguf");
+  const auto load = [&path] {
+    auto engine = Engine::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
+    if (!engine) {
+      EXPECT_EQ(engine.error().code(), Code::out_of_memory);
+      return false;
+    }
+    auto model = engine->load(path);
+    if (!model) {
+      EXPECT_EQ(model.error().code(), Code::out_of_memory) << model.error().message();
+      return false;
+    }
+    auto session = model->new_session();
+    if (!session) {
+      EXPECT_EQ(session.error().code(), Code::out_of_memory) << session.error().message();
+      return false;
+    }
+    return true;
+  };
+  EXPECT_GT(fail_each("load", load, 7), 1000);
+}
+
+TEST(EveryAllocation, OfAPromptAndAnAnswer) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = question(model);
+  const std::string expected = answer(model, prompt);
+  const auto engine_failed = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.status, Status::failed);
+    EXPECT_EQ(outcome.error->code(), Code::out_of_memory);
+  };
+  const auto ask = [&]() -> bool {
+    const long left = allocations_left;
+    allocations_left = -1;
+    auto session = new_session(model);
+    const Snapshot empty(*session);
+    std::string text;
+    text.reserve(256);
+    allocations_left = left;
+    const auto guarded = [](const auto& call) {
+      try {
+        return call();
+      } catch (const std::bad_alloc&) {
+        Outcome outcome;
+        outcome.status = Status::failed;
+        outcome.error = Error::no_memory();
+        return outcome;
+      }
+    };
+    const Outcome evaluated = guarded([&] { return session->evaluate(prompt, {}, {}); });
+    Outcome generated;
+    if (evaluated.done())
+      generated = guarded([&] {
+        return session->generate({}, [&](std::string_view piece) { text += piece; }, {});
+      });
+    const bool reached = allocations_left == 0;
+    allocations_left = -1;
+    if (!evaluated.done()) {
+      engine_failed(evaluated);
+      EXPECT_TRUE(Snapshot(*session) == empty);
+      EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+    }
+    if (!generated.done()) engine_failed(generated);
+    // The session is usable: the rest of the answer comes.
+    EXPECT_TRUE(session->generate({}, [&](std::string_view piece) { text += piece; }, {}).done());
+    EXPECT_EQ(text, expected);
+    if (reached) allocations_left = 0;
+    return evaluated.done() && generated.done();
+  };
+  EXPECT_GT(fail_each("prompt and answer", ask), 5);
+}
+
+TEST(EveryAllocation, ADecodeStepMakesNone) {
+  const ModelPointer model = cpu_model();
+  auto session = new_session(model);
+  ASSERT_TRUE(session->evaluate(question(model, "Tell me a story about a fox."), {}, {}).done());
+  StopSource source;
+  std::vector<long> made;
+  made.reserve(64);
+  ASSERT_TRUE(session
+                  ->generate(
+                      {.max_tokens = 30},
+                      [&](std::string_view) { made.push_back(allocations_made); }, source.token())
+                  .done());
+  // From the 18th token to the last, all in the second page of the KV cache; the first ones filled
+  // the pools.
+  ASSERT_EQ(made.size(), 30U);
+  EXPECT_EQ(made.back() - made[18], 0);
+}
+
+}  // namespace
+}  // namespace tacet
