@@ -133,8 +133,7 @@ inline void Case::prepare(unsigned seed) {
 /// A case on a kernel table: the tape of its node, and memory for one thread.
 class Bound {
  public:
-  Bound(const Case& c, std::span<const cpu::CpuKernel> table)
-      : case_(c), scratch_(cpu::scratch_bytes) {
+  Bound(const Case& c, std::span<const cpu::CpuKernel> table) : scratch_(cpu::scratch_bytes) {
     const NodeView view{c.op, c.inputs, c.outputs, &c.attributes};
     for (const auto& kernel : table)
       if (kernel.op == c.op && kernel.supports(view)) {
@@ -187,16 +186,12 @@ class Bound {
 
   const cpu::CpuKernel* kernel() const { return kernel_; }
   const float* output(std::size_t i) const { return outputs_[i]; }
-  std::uint32_t chunks() const { return chunks_; }
-  double longest() const { return longest_; }
 
   /// Runs the tape; with a generator, the chunks of each step in random order.
   void run(std::mt19937* random = nullptr) {
-    chunks_ = 0;
     const cpu::ChunkContext context{&args_, arena_.data(), scratch_.data()};
     for (const cpu::TapeStep& step : steps_) {
       const std::uint32_t n = step.count(step.arguments, args_);
-      chunks_ += n;
       if (random == nullptr) {
         for (std::uint32_t i = 0; i < n; ++i) step.chunk(step.arguments, context, i);
         continue;
@@ -217,7 +212,6 @@ class Bound {
   cpu::ChunkContext context() const { return {&args_, arena_.data(), scratch_.data()}; }
 
  private:
-  const Case& case_;
   const cpu::CpuKernel* kernel_ = nullptr;
   Memory arena_, scratch_;
   RunArgs args_;
@@ -226,8 +220,6 @@ class Bound {
   std::vector<std::unique_ptr<std::byte[]>> arguments_;
   std::vector<std::unique_ptr<std::string>> names_;
   std::vector<std::uint32_t> order_;
-  std::uint32_t chunks_ = 0;
-  double longest_ = 0;
 };
 
 }  // namespace tacet::bench

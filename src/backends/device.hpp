@@ -16,7 +16,7 @@ struct DeviceInfo {
   std::string name;         ///< "cpu"
   std::string description;  ///< "AMD EPYC 9565, avx2, 2 threads"
   std::uint64_t memory_total = 0;
-  /// The longest time from a store to an idle device that the device promises.
+  /// The longest work between two polls; 0: none is stated, and runs with a token are refused.
   std::chrono::nanoseconds stop_bound{};
 };
 

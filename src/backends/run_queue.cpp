@@ -39,6 +39,11 @@ RunState& RunQueue::take() {
 }
 
 Result<RunState*> RunQueue::submit(const RunRequest& request) {
+  if (request.token.possible() && executor_.stop_bound() == std::chrono::nanoseconds{0})
+    return fail(Code::unsupported,
+                "{} states no stop bound, so a run there takes no stop token; run without one, or "
+                "on another device.",
+                executor_.name());
   RunState& run = take();
   run.request_ = request;
   run.result_ = {};

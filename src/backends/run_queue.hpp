@@ -92,6 +92,10 @@ class Executor {
   virtual bool lend(RunState&) noexcept { return false; }
   /// Told, with no lock held, after the stop word of a running run was set.
   virtual void raised(RunState&) noexcept {}
+  /// The device's name, for errors.
+  virtual std::string_view name() const noexcept = 0;
+  /// The longest work between two polls; 0: the device states none, and takes no runs with a token.
+  virtual std::chrono::nanoseconds stop_bound() const noexcept = 0;
   /// Whether the executor looks at `host_signals` itself; otherwise the relay does.
   virtual bool reads_host_signals() const noexcept = 0;
 };

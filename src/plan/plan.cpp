@@ -50,18 +50,23 @@ Result<std::unique_ptr<Tape>> compile(const Plan& plan, Device& device,
 
 }  // namespace
 
-Result<std::unique_ptr<Plan>> make_plan(Graph graph, Device& device) {
+Result<std::unique_ptr<Plan>> make_plan(Graph graph, Device& device, const StopToken& stop) {
+  const auto stopped = [] { return fail(Code::stopped, "The planning was stopped."); };
   auto plan = std::make_unique<Plan>();
   plan->graph = std::move(graph);
   plan->device = device.info().name;
+  if (stop.stop_requested()) return stopped();
   fuse(plan->graph, device);
+  if (stop.stop_requested()) return stopped();
   if (auto decomposed = decompose(plan->graph, device, plan->notes); !decomposed)
     return fail(std::move(decomposed));
   if (auto verified = verify(plan->graph); !verified) return fail(std::move(verified));
   for (const Node& node : plan->graph.nodes)
     plan->kernels.push_back(device.find(NodeTypes(plan->graph, node).view()));
+  if (stop.stop_requested()) return stopped();
   const MemoryLayout layout = lay_out(plan->graph, plan->kernels);
   plan->arena_bytes = layout.arena_bytes;
+  if (stop.stop_requested()) return stopped();
   auto tape = compile(*plan, device, layout);
   if (!tape) return fail(std::move(tape));
   plan->tape = std::move(*tape);

@@ -29,6 +29,6 @@ struct Plan {
 /// Plans `graph` for `device`: fuses where the device has the fused kernel, decomposes where it
 /// lacks one, and fails with Code::unsupported, naming op, types, shape, device and remedy, if an
 /// op has nowhere to go.
-Result<std::unique_ptr<Plan>> make_plan(Graph graph, Device& device);
+Result<std::unique_ptr<Plan>> make_plan(Graph graph, Device& device, const StopToken& stop = {});
 
 }  // namespace tacet

@@ -1,22 +1,12 @@
-#include <algorithm>
-
-#include "base/stop_state.hpp"
 #include "runtime/session_impl.hpp"
 
 namespace tacet::detail {
 
 namespace {
 
-/// The outcome of a stop that came between two runs.
-void set_stopped(Outcome& outcome, const StopToken& stop) {
-  const Clock::time_point now = Clock::now();
-  const StopReason reason = stop.reason();
-  outcome.status = Status::stopped;
-  outcome.reason = reason == StopReason::none ? StopReason::requested : reason;
-  const StopState& state = *stop.state();
-  const Clock::time_point asked = state.fired() != StopReason::none ? state.fired_at() : now;
-  outcome.to_idle = outcome.to_return =
-      std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(now - asked));
+Outcome with_tokens(Outcome outcome, std::uint32_t tokens) {
+  outcome.tokens = tokens;
+  return outcome;
 }
 
 void set_failed(Outcome& outcome, Error error) {
@@ -50,20 +40,15 @@ Outcome SessionImpl::generate(const GenerateOptions& options, const TextFunction
       return outcome;
     }
     if (stop.possible() && stop.stop_requested()) {
-      set_stopped(outcome, stop);
-      return outcome;
+      return with_tokens(stopped_between_runs(stop), outcome.tokens);
     }
     if (computed_ < history_.size() || logits_ == nullptr) {
       Outcome step = decode(stop);
-      if (!step.done()) {
-        step.tokens = outcome.tokens;
-        return step;
-      }
+      if (!step.done()) return with_tokens(std::move(step), outcome.tokens);
     }
     const auto token = sampler_.choose(*logits_, history_, options.sampler, random, stop);
     if (!token) {
-      set_stopped(outcome, stop);
-      return outcome;
+      return with_tokens(stopped_between_runs(stop), outcome.tokens);
     }
     const Tokenizer& tokenizer = model_->tokenizer();
     if (tokenizer.is_end(*token)) {

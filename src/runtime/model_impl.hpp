@@ -47,8 +47,9 @@ class ModelImpl {
   const ChatTemplate& chat_template() const noexcept { return chat_template_; }
 
   /// The plan for a run of up to `rows` rows, made at the first call; lives as long as the model.
-  Result<const Plan*> plan(std::uint32_t rows, std::uint32_t context, DType k_type,
-                           DType v_type) const;
+  /// Making one looks at `stop`.
+  Result<const Plan*> plan(std::uint32_t rows, std::uint32_t context, DType k_type, DType v_type,
+                           const StopToken& stop = {}) const;
   /// The memory that sessions with these types share.
   std::shared_ptr<KvPool> kv_pool(DType k_type, DType v_type) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stop_state.hpp"
 #include "runtime/session_impl.hpp"
 
 namespace tacet {
@@ -18,7 +19,9 @@ std::chrono::nanoseconds since(Clock::time_point then) {
   return std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(Clock::now() - then));
 }
 
-Outcome failed(Error error) {
+/// The outcome of a call that did not get as far as a run.
+Outcome not_started(Error error, const StopToken& stop) {
+  if (error.code() == Code::stopped) return stopped_between_runs(stop);
   Outcome outcome;
   outcome.status = Status::failed;
   outcome.error = std::move(error);
@@ -26,6 +29,19 @@ Outcome failed(Error error) {
 }
 
 }  // namespace
+
+Outcome stopped_between_runs(const StopToken& stop) {
+  const Clock::time_point now = Clock::now();
+  Outcome outcome;
+  outcome.status = Status::stopped;
+  const StopReason reason = stop.reason();
+  outcome.reason = reason == StopReason::none ? StopReason::requested : reason;
+  const StopState& state = *stop.state();
+  const Clock::time_point asked = state.fired() != StopReason::none ? state.fired_at() : now;
+  outcome.to_idle = outcome.to_return =
+      std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(now - asked));
+  return outcome;
+}
 
 RunImpl::RunImpl(SessionImpl& owner, const StopToken& token) : session(owner) {
   const StopToken both[] = {token, source.token()};
@@ -49,6 +65,8 @@ SessionImpl::SessionImpl(std::shared_ptr<const ModelImpl> model, const SessionOp
 }
 
 SessionImpl::~SessionImpl() {
+  for (const CallImpl* call : pending_)
+    for (const auto& chunk : call->chunks) chunk->run.stop();
   settle_all();
 }
 
@@ -116,7 +134,8 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
                                       const StopToken& stop) {
   const std::uint32_t rows = end - begin;
   if (auto prepared = pages_.prepare(begin, rows); !prepared) return prepared;
-  auto plan = model_->plan(rows, context_, dtype_of(options_.k_type), dtype_of(options_.v_type));
+  auto plan =
+      model_->plan(rows, context_, dtype_of(options_.k_type), dtype_of(options_.v_type), stop);
   if (!plan) return fail(std::move(plan));
 
   call.chunks.reserve(call.chunks.size() + 1);
@@ -152,6 +171,7 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
 /// Submits the runs of a call whose extent is set. On an error nothing of it is in flight.
 Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
   call.outcome = {};
+  if (stop.stop_requested()) return fail(Code::stopped, "The call was stopped before it began.");
   try {
     pending_.reserve(pending_.size() + 1);
     call.logits = take_logits();
@@ -190,7 +210,7 @@ Outcome SessionImpl::evaluate(std::span<const Token> tokens, const StopToken& st
                               const EvaluateOptions& options) {
   CallImpl call;
   if (auto submitted = submit(call, tokens, stop, options); !submitted)
-    return failed(std::move(submitted.error()));
+    return not_started(std::move(submitted.error()), stop);
   return settle(call);
 }
 
@@ -267,7 +287,8 @@ Outcome SessionImpl::decode(const StopToken& stop) {
   call.append_at = call.end = static_cast<std::uint32_t>(history_.size());
   call.begin = computed_;
   call.options = {};
-  if (auto started = start(call, stop); !started) return failed(std::move(started.error()));
+  if (auto started = start(call, stop); !started)
+    return not_started(std::move(started.error()), stop);
   return settle(call);
 }
 
@@ -387,8 +408,10 @@ Result<Run> Session::submit(std::span<const Token> tokens, const StopToken& stop
   return guard([&]() -> Result<Run> {
     auto run = std::make_unique<detail::RunImpl>(*impl_, stop);
     run->call.settled = true;  // until it is in flight
-    if (auto submitted = impl_->submit(run->call, tokens, run->stop, options); !submitted)
-      return fail(std::move(submitted));
+    if (auto submitted = impl_->submit(run->call, tokens, run->stop, options); !submitted) {
+      if (submitted.error().code() != Code::stopped) return fail(std::move(submitted));
+      run->call.outcome = detail::stopped_between_runs(run->stop);
+    }
     return Run(std::move(run));
   });
 }

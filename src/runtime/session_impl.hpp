@@ -46,6 +46,9 @@ class RunImpl {
   CallImpl call;
 };
 
+/// The outcome of a stop that was seen while nothing ran.
+Outcome stopped_between_runs(const StopToken& stop);
+
 /// A session: what is committed, and the calls in flight. One thread at a time, but for stops.
 ///
 /// Committed are: the token history; the number of cells that are computed for it, which trails by

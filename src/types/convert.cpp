@@ -103,7 +103,7 @@ void dequantize(DType type, const void* data, std::span<float> out) noexcept {
   const auto* from = static_cast<const std::byte*>(data);
   switch (type) {
     case DType::f32:
-      std::memcpy(out.data(), from, out.size_bytes());
+      if (!out.empty()) std::memcpy(out.data(), from, out.size_bytes());
       return;
     case DType::f16:
       for (float& x : out) {
@@ -140,7 +140,7 @@ void quantize(DType type, std::span<const float> in, void* data) noexcept {
   auto* to = static_cast<std::byte*>(data);
   switch (type) {
     case DType::f32:
-      std::memcpy(to, in.data(), in.size_bytes());
+      if (!in.empty()) std::memcpy(to, in.data(), in.size_bytes());
       return;
     case DType::f16:
       for (const float x : in) {

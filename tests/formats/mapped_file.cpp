@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,6 +142,30 @@ TEST_P(Load, AFileThatIsCutShortMeanwhile) {
   EXPECT_EQ(file.error().code(), Code::corrupt);
   EXPECT_NE(file.error().message().find("became shorter"), std::string_view::npos)
       << file.error().message();
+}
+
+/// Pages of files that this process has in memory.
+long resident_file_pages() {
+  std::ifstream statm("/proc/self/statm");
+  long total = 0;
+  long resident = 0;
+  long shared = 0;
+  statm >> total >> resident >> shared;
+  return shared;
+}
+
+TEST(Release, GivesMappedPagesBack) {
+  const test::TemporaryFolder folder;
+  const auto file = FileBytes::load(folder.file("f", content()));
+  ASSERT_TRUE(file);
+  const long before = resident_file_pages();
+  if (before == 0) GTEST_SKIP() << "/proc does not tell how much is in memory";
+  file->release(file->bytes().subspan(100, 8 << 20));
+  const long given_back = before - resident_file_pages();
+  const long pages = (8 << 20) / ::sysconf(_SC_PAGESIZE) - 1;  // the first is released only in part
+  EXPECT_GT(given_back, pages * 9 / 10);
+  EXPECT_LT(given_back, pages * 11 / 10);
+  EXPECT_TRUE(text_of(*file) == content());
 }
 
 TEST(Wrap, KeepsTheBytesWhereTheyAre) {

@@ -97,7 +97,8 @@ TEST_P(Synth, TheFileIsAModelOfItsShape) {
 }
 
 TEST_P(Synth, TheSeedDecides) {
-  const auto& [shape, type] = GetParam();
+  const std::string shape = std::get<0>(GetParam());
+  const DType type = std::get<1>(GetParam());
   const auto make = [&](std::uint64_t seed) {
     const std::string path = folder / "s.gguf";
     EXPECT_TRUE(synth(shape, type, path, {.seed = seed, .stop = {}, .progress = {}}));

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Input::Kind;
 
-constexpr std::size_t guard_floats = 64;
+constexpr std::size_t guard_floats = 1024;
 constexpr float guard_value = 1234.5F;
 
 std::string describe(const Step& step) {
@@ -78,7 +78,7 @@ class PartBuilder {
   std::deque<std::vector<Ref>> refs_;
   std::deque<Attributes> attributes_;
   std::vector<PlacedNode> nodes_;
-  std::size_t arena_ = 0;
+  std::size_t arena_ = 64;  // so that no offset is 0
 };
 
 Ref place(const Input& input) {

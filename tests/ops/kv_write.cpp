@@ -33,7 +33,7 @@ std::vector<Case> kv_write_cases() {
   for (const DType k_type : {DType::f32, DType::f16, DType::q8_0})
     for (const DType v_type : {DType::f32, DType::f16, DType::q8_0}) {
       KvShape shape{.heads = 3, .k_size = 64, .v_size = 96, .k_type = k_type, .v_type = v_type};
-      for (const std::uint32_t past : {0, 1, 31, 32, 33, 700}) {
+      for (const std::uint32_t past : {0U, 1U, 31U, 32U, 33U, 700U}) {
         shape.past = past;
         cases.push_back(written(past % 2 == 0 ? 5 : 1, shape));
       }

@@ -161,6 +161,18 @@ TEST(Reference, KvWriteAndAttention) {
          {{3, 4, 4, 5, 1, 8.0 / 3, -11.0 / 13, 20.0 / 13}});
 }
 
+TEST(Reference, AttentionSharesHeadsInTheirOrder) {
+  const KvMemory kv({.heads = 2, .k_size = 1, .v_size = 1, .k_type = DType::f32}, 1);
+  const Input keys{Input::Kind::keys, kv.keys()};
+  const Input values{Input::Kind::values, kv.values()};
+  const Attributes attributes(ops::AttentionAttributes{.heads = 4, .scale = 1, .max_keys = 1});
+  expect({.steps = {{&ops::kv_write, {}, {rows(1, {1, 2}), rows(1, {5, 7}), keys, values}},
+                    {&ops::attention, attributes, {rows(1, {1, 2, 3, 4}), keys, values}}},
+          .rows = 1,
+          .kv = kv},
+         {{5, 5, 7, 7}});
+}
+
 TEST(Work, OfAProduct) {
   const std::vector<ValueType> inputs{{DType::q8_0, {96, 64}}, {DType::f32, {8, 64}}};
   const std::vector<ValueType> outputs{{DType::f32, {8, 96}}};

@@ -102,6 +102,32 @@ TEST(Session, ACallBehindOneThatFailedUnseenDoesNotCommit) {
   EXPECT_TRUE(session->evaluate(tokens, {}, {}).done());
 }
 
+TEST(Session, DestroyingASessionStopsWhatIsInFlight) {
+  const FakeModel fake;
+  detail::CallImpl call;
+  fake.device->hold_at(2);
+  {
+    auto session = new_session(fake.model);
+    const std::vector<Token> tokens = {1, 2};
+    ASSERT_TRUE(session->submit(call, tokens, {}, {}));
+    fake.device->wait_until_held();
+  }
+  EXPECT_TRUE(call.outcome.stopped());
+}
+
+TEST(Session, AStoppedTokenBeginsNothing) {
+  const FakeModel fake;
+  auto session = new_session(fake.model);
+  StopSource source;
+  source.request_stop(StopReason::shutdown);
+  const std::vector<Token> tokens = {1, 2};
+  const Outcome outcome = session->evaluate(tokens, source.token(), {});
+  EXPECT_TRUE(outcome.stopped());
+  EXPECT_EQ(outcome.reason, StopReason::shutdown);
+  EXPECT_EQ(fake.device->steps_executed(), 0U);
+  EXPECT_EQ(session->pages().pool()->used(), 0U);
+}
+
 TEST(Session, OtherSessionsGoOn) {
   const ModelPointer model = cpu_model();
   const auto prompt = long_prompt(400);

@@ -70,6 +70,16 @@ TEST(RunQueue, AStopThatComesTooLateLeavesTheRunDone) {
   EXPECT_EQ(fake.submit().wait().status, RunStatus::done);
 }
 
+TEST(RunQueue, ADeviceWithoutABoundRefusesATokenAndNamesItself) {
+  FakeTape fake(3, {.name = "boundless", .stop_bound = 0ns});
+  StopSource source;
+  const auto run = fake.queue().submit(fake.request(source.token()));
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().code(), Code::unsupported);
+  EXPECT_EQ(run.error().message().substr(0, 9), "boundless");
+  EXPECT_EQ(fake.submit().wait().status, RunStatus::done);
+}
+
 TEST(RunQueue, AQueuedRunStopsWithoutWaitingForTheOneThatRuns) {
   FakeTape fake(3);
   fake.device().hold_at(1);

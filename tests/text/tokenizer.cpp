@@ -33,7 +33,7 @@ void expect_error(const VocabularyData& data, Code code, std::string_view part) 
 TEST(Tokenizer, merges_by_rank_and_leftmost_first) {
   const Tokenizer tokenizer =
       make(small_vocabulary({{"b", "c"}, {"a", "b"}, {"a", "a"}, {"aa", "a"}}));
-  EXPECT_EQ(tokenizer.encode("abc", false).value(), (Ids{'a' - 33, 256})) << "bc comes before ab";
+  EXPECT_EQ(tokenizer.encode("abc", false).value(), (Ids{'a', 256})) << "bc comes before ab";
   EXPECT_EQ(tokenizer.encode("ab", false).value(), (Ids{257}));
   EXPECT_EQ(tokenizer.encode("aaaaa", false).value(), (Ids{258, 259})) << "aa aa a, then aa aaa";
 }
@@ -156,7 +156,7 @@ TEST(Tokenizer, refuses_what_it_can_not_encode) {
   ASSERT_FALSE(invalid.has_value());
   EXPECT_EQ(invalid.error().code(), Code::invalid_argument);
   EXPECT_NE(invalid.error().message().find("byte 2"), std::string_view::npos);
-  data.tokens['z' - 33 + 0] = "unused";
+  data.tokens['z'] = "unused";
   ASSERT_EQ(make(data).find("z"), std::nullopt);
   const auto missing = make(data).encode("az", false);
   ASSERT_FALSE(missing.has_value());
@@ -235,7 +235,7 @@ TEST(PreTokenizer, cuts_words_as_the_models_do) {
   EXPECT_EQ(words("llama-bpe", "1234567"), (Words{"123", "456", "7"}));
   EXPECT_EQ(words("gpt-2", "It'S 123\n\n y"), (Words{"It", "'", "S", " 123", "\n\n", " y"}));
   EXPECT_EQ(words("qwen2", " \n \n x"), (Words{" \n \n", " x"}));
-  EXPECT_EQ(words("qwen2", "a\u180Eb"), (Words{"a", "\u180E", "b"})) << "U+180E is no white space";
+  EXPECT_EQ(words("qwen2", "?\u180E?"), (Words{"?\u180E?"})) << "U+180E is no white space";
   EXPECT_EQ(words("qwen2", ""), Words{});
 }
 

@@ -67,9 +67,10 @@ TEST_P(RealVocabulary, decodes_random_text) {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {
     std::string text;
-    for (int i = 0; i < 40; ++i)
+    for (int i = 0; i < 40; ++i) {
       const std::uint_fast32_t range = random() % 8 == 0 ? 0x110000 : 0x180;
-    append_utf8(static_cast<std::uint32_t>(random() % range), text);
+      append_utf8(static_cast<std::uint32_t>(random() % range), text);
+    }
     const auto ids = tokenizer.encode(text, false);
     ASSERT_TRUE(ids.has_value()) << ids.error().message();
     ASSERT_EQ(tokenizer.decode(*ids), text);

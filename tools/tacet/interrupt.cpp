@@ -22,8 +22,8 @@ static_assert(std::atomic<bool>::is_always_lock_free &&
 void on_signal(int signal) {
   if (!in_flight.load() || stop_byte != 0) {
     // The terminal shows ^C in the line of the prompt.
-    if (terminal) [[maybe_unused]]
-      const ssize_t written = ::write(STDERR_FILENO, "\n", 1);
+    const ssize_t written = terminal ? ::write(STDERR_FILENO, "\n", 1) : 0;
+    static_cast<void>(written);
     ::_exit(kSignalBase + signal);
   }
   arrived.store(Clock::now().time_since_epoch().count());

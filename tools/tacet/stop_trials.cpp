@@ -32,7 +32,8 @@ struct State {
         logits(session.logits().begin(), session.logits().end()) {}
   /// Bit for bit.
   bool operator==(const State& other) const {
-    return tokens == other.tokens && logits.size() == other.logits.size() &&
+    if (tokens != other.tokens || logits.size() != other.logits.size()) return false;
+    return logits.empty() ||
            std::memcmp(logits.data(), other.logits.data(), logits.size() * sizeof(float)) == 0;
   }
 };

@@ -65,11 +65,11 @@ class CpuDevice final : public Device {
         executor_(threads, scratch_pointers(threads)),
         queue_(executor_) {
     executor_.attach(queue_);
-    info_.name = "cpu";
+    info_.name = executor_.name();
     info_.description = fmt::format("{}, {}, {} thread{}", processor_name(), cpu::name(isa),
                                     threads, threads == 1 ? "" : "s");
     info_.memory_total = memory_info("MemTotal:");
-    info_.stop_bound = std::chrono::nanoseconds(static_cast<std::int64_t>(chunk_seconds * 1e9));
+    info_.stop_bound = executor_.stop_bound();
   }
 
   const DeviceInfo& info() const noexcept override { return info_; }

@@ -59,6 +59,10 @@ class CpuExecutor final : public Executor {
   void start(RunState& run) noexcept override;
   bool lend(RunState& run) noexcept override;
   bool reads_host_signals() const noexcept override { return true; }
+  std::string_view name() const noexcept override { return "cpu"; }
+  std::chrono::nanoseconds stop_bound() const noexcept override {
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(chunk_seconds * 1e9));
+  }
 
  private:
   void work(unsigned index) noexcept;

@@ -4,6 +4,9 @@
 #include <cstdlib>
 
 #include "backends/cpu/isa_tables.hpp"
+#ifdef TACET_CPU_AVX2
+#include <cpuid.h>
+#endif
 
 namespace tacet::cpu {
 namespace {
@@ -12,8 +15,10 @@ constexpr std::array all{Isa::portable, Isa::avx2};
 
 bool machine_has_avx2() noexcept {
 #ifdef TACET_CPU_AVX2
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c");
+  // clang 14 does not know the name of F16C.
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+  return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
   return false;
 #endif

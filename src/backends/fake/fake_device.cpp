@@ -87,7 +87,7 @@ class FakeDeviceImpl final : public FakeDevice, public Executor {
     info_ = {.name = options_.name,
              .description = "a device for tests",
              .memory_total = options_.memory,
-             .stop_bound = std::chrono::milliseconds(100)};
+             .stop_bound = options_.stop_bound};
     for (const Op* op : ops::all())
       if (!options_.lacks.contains(op->name)) kernels_.push_back({.op = op, .name = op->name});
     thread_ = std::thread([this] { loop(); });
@@ -137,6 +137,8 @@ class FakeDeviceImpl final : public FakeDevice, public Executor {
   RunQueue& queue() noexcept override { return queue_; }
 
   bool reads_host_signals() const noexcept override { return false; }
+  std::string_view name() const noexcept override { return options_.name; }
+  std::chrono::nanoseconds stop_bound() const noexcept override { return options_.stop_bound; }
   void start(RunState& run) noexcept override {
     {
       const std::lock_guard lock(mutex_);

@@ -15,6 +15,8 @@ struct FakeOptions {
   std::string name = "fake";
   /// Ops whose row is missing from the kernel table.
   std::set<std::string, std::less<>> lacks = {};
+  /// What it states; 0: nothing.
+  std::chrono::nanoseconds stop_bound = std::chrono::milliseconds(100);
   /// Memory that can be allocated, bytes.
   std::uint64_t memory = std::uint64_t{1} << 32;
 };

@@ -10,6 +10,9 @@ namespace tacet::cpu {
 /// each split is a softmax of its own, and they are merged in order. So its answer has the same
 /// bits in every plan, with any number of other rows, and with any cut of the work.
 inline constexpr std::uint32_t max_splits = 128;
+/// What a multiply-add costs here beside one of a matrix product: keys are converted for few
+/// queries, and there are exponentials.
+inline constexpr double mac_factor = 1.6;
 
 /// Plans up to this many rows do all splits at once, then merge; larger ones go through the splits
 /// in rounds, for which rows are work enough.
@@ -34,7 +37,7 @@ struct AttentionShape {
   /// Queries that may be answered together, so that `keys` keys of each make one chunk.
   template <typename S>
   [[gnu::always_inline]] std::uint32_t queries_for(std::uint32_t keys) const {
-    const double seconds = S::mac_seconds * keys * (k_size + v_size);
+    const double seconds = mac_factor * S::mac_seconds * keys * (k_size + v_size);
     const double n = target_seconds / seconds;
     return n < 1 ? 1 : n > max_queries ? max_queries : static_cast<std::uint32_t>(n);
   }
@@ -218,7 +221,7 @@ struct RoundAttention {
     // All smaller splits end where the largest do.
     const std::uint32_t split = a.split_of(keys);
     // Some queries share the work of reading keys.
-    const double fit = target_seconds / (S::mac_seconds * 8 * (a.k_size + a.v_size));
+    const double fit = target_seconds / (mac_factor * S::mac_seconds * 8 * (a.k_size + a.v_size));
     const std::uint32_t wanted = static_cast<std::uint32_t>(fit) / split * split;
     const std::uint32_t needed = ceil_div(ceil_div(keys, split), max_rounds) * split;
     const std::uint32_t span = most(most(wanted, needed), split);

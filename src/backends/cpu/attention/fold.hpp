@@ -108,21 +108,22 @@ template <typename S>
   }
 }
 
-/// Scores of four keys for up to three queries.
+/// Scores of as many keys and queries as make a register tile.
 template <typename S, int Columns>
 [[gnu::always_inline]] inline void score(const float* const* keys, const Query* queries,
                                          std::size_t size, float* scores) {
-  const std::byte* rows[4];
-  for (int r = 0; r < 4; ++r) rows[r] = reinterpret_cast<const std::byte*>(keys[r]);
+  constexpr int rows_of_tile = S::tile_weights;
+  const std::byte* rows[rows_of_tile];
+  for (int r = 0; r < rows_of_tile; ++r) rows[r] = reinterpret_cast<const std::byte*>(keys[r]);
   const float* columns[Columns];
   for (int c = 0; c < Columns; ++c) columns[c] = queries[c].q;
-  typename S::F sums[4][Columns];
-  for (int r = 0; r < 4; ++r)
+  typename S::F sums[rows_of_tile][Columns];
+  for (int r = 0; r < rows_of_tile; ++r)
     for (int c = 0; c < Columns; ++c) sums[r][c] = S::zero();
-  add_dots<S, F32Elements, 4, Columns>(rows, columns, size, sums);
+  add_dots<S, F32Elements, rows_of_tile, Columns>(rows, columns, size, sums);
   for (int c = 0; c < Columns; ++c) {
-    float results[4];
-    reduce<S, 4, Columns>(sums, c, results);
+    float results[rows_of_tile];
+    reduce<S, rows_of_tile, Columns>(sums, c, results);
     __builtin_memcpy(scores + c * static_cast<int>(tile_keys), results, sizeof results);
   }
 }
@@ -155,18 +156,18 @@ template <typename S>
 }
 
 /// Adds the weighted values of `seen` keys, `Eights` eights from `at` on, in order of the keys.
-template <typename S, std::uint32_t Eights>
+template <typename S, int Eights>
 [[gnu::always_inline]] inline void add_values(const float* const* rows, const float* weights,
-                                              std::uint32_t seen, std::uint32_t at, float* values) {
+                                              std::uint32_t seen, std::size_t at, float* values) {
   typename S::F sums[Eights];
-  for (std::uint32_t i = 0; i < Eights; ++i) sums[i] = S::load(values + at + 8 * i);
+  for (int i = 0; i < Eights; ++i) sums[i] = S::load(values + at + 8 * i);
   for (std::uint32_t key = 0; key < seen; ++key) {
     const typename S::F weight = S::set(weights[key]);
 #pragma GCC unroll 8
-    for (std::uint32_t i = 0; i < Eights; ++i)
+    for (int i = 0; i < Eights; ++i)
       sums[i] = S::fma(weight, S::load(rows[key] + at + 8 * i), sums[i]);
   }
-  for (std::uint32_t i = 0; i < Eights; ++i) S::store(values + at + 8 * i, sums[i]);
+  for (int i = 0; i < Eights; ++i) S::store(values + at + 8 * i, sums[i]);
 }
 
 /// Adds the keys of the cells [begin, end) to the softmaxes of `n` queries. `begin` is a multiple
@@ -185,8 +186,8 @@ void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t b
     const std::uint32_t keys = least(tile_keys, end - cell);
     const float* rows[tile_keys];
     tile_rows<S>(h, false, cell, keys, buffer, rows);
-    for (std::uint32_t i = keys; i % 4 != 0; ++i) rows[i] = rows[keys - 1];
-    for (std::uint32_t key = 0; key < keys; key += 4) {
+    for (std::uint32_t i = keys; i % S::tile_weights != 0; ++i) rows[i] = rows[keys - 1];
+    for (std::uint32_t key = 0; key < keys; key += S::tile_weights) {
       std::uint32_t i = 0;
       for (; i + S::tile_rows <= n; i += S::tile_rows)
         score<S, S::tile_rows>(rows + key, queries + i, h.k_size, scores + i * tile_keys + key);
@@ -201,7 +202,8 @@ void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t b
       Softmax& state = queries[i].state;
       weigh<S>(weights, seen, h.scale, state, v_size);
       std::uint32_t at = 0;
-      for (; at + 64 <= v_size; at += 64) add_values<S, 8>(rows, weights, seen, at, state.values);
+      for (; at + 8 * S::value_eights <= v_size; at += 8 * S::value_eights)
+        add_values<S, S::value_eights>(rows, weights, seen, at, state.values);
       for (; at < v_size; at += 8) add_values<S, 1>(rows, weights, seen, at, state.values);
     }
   }

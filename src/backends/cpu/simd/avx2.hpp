@@ -21,9 +21,11 @@ struct Avx2 {
   // Register tiles of dot products: weight rows x activation rows.
   static constexpr int tile_weights = 4;
   static constexpr int tile_rows = 3;
-  /// Weight rows at a time for a single activation row; for types with blocks.
+  /// Weight rows at a time for a single activation row; the same for types with blocks.
   static constexpr int single_weights = 8;
   static constexpr int single_blocks = 8;
+  /// Eights of an attention's values that are summed in registers.
+  static constexpr int value_eights = 8;
 
   using F = __m256;
 
