@@ -15,8 +15,10 @@ constexpr std::string_view kLlama3 =
 constexpr std::string_view kGpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{WSpace}\p{L}\p{N}]+|\p{WSpace}+(?!\P{WSpace})|\p{WSpace}+)";
 
-const std::vector<PreTokenizerRule>& rules() {
-  static const std::vector<PreTokenizerRule> table = {
+// Made anew for each model: a static one would need a destructor, which may run while other threads
+// still work.
+std::vector<PreTokenizerRule> rules() {
+  return {
       {.name = "qwen2", .patterns = {kQwen2}},
       {.name = "deepseek-r1-qwen", .patterns = {kQwen2}},
       {.name = "llama-bpe", .patterns = {kLlama3}, .ignore_merges = true, .add_bos = true},
@@ -24,7 +26,6 @@ const std::vector<PreTokenizerRule>& rules() {
       {.name = "llama-v3", .patterns = {kLlama3}, .ignore_merges = true, .add_bos = true},
       {.name = "gpt-2", .patterns = {kGpt2}},
   };
-  return table;
 }
 
 }  // namespace

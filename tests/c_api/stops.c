@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "support.h"
 
@@ -140,6 +141,29 @@ static void test_free_in_flight(tacet_model* model) {
   CHECK(stopped);
 }
 
+static atomic_bool freed;
+
+static void* free_and_say(void* session) {
+  tacet_session_free(session);
+  atomic_store(&freed, true);
+  return NULL;
+}
+
+/* A session is not gone before the call in flight has ended. */
+static void test_free_waits(tacet_model* model) {
+  static story s;
+  pthread_t other;
+  atomic_store(&s.held, true);
+  begin(&s, prompted(model), NULL);
+  CHECK(pthread_create(&other, NULL, free_and_say, s.session) == 0);
+  nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  CHECK(!atomic_load(&freed));
+  atomic_store(&s.held, false);
+  CHECK(pthread_join(other, NULL) == 0);
+  end(&s);
+  CHECK(s.status == TACET_STOPPED || s.status == TACET_OK);
+}
+
 static void free_session(void* user_data, const char* utf8, size_t size) {
   (void)utf8, (void)size;
   tacet_session** session = user_data;
@@ -177,6 +201,7 @@ void test_stops(tacet_model* model, const char* path) {
   test_stop_byte(model);
   test_busy(model);
   test_free_in_flight(model);
+  test_free_waits(model);
   test_free_inside(model);
   test_free_engine_inside(path);
 }

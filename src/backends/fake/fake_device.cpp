@@ -78,7 +78,7 @@ void compute(const FakeStep& step, const FakeTape& tape, const RunArgs& args) {
   }
   const std::uint32_t rows =
       step.selected ? static_cast<std::uint32_t>(args.output_rows.size()) : args.rows;
-  if (rows != 0) step.op->reference({step.attributes, inputs, outputs, rows, &args.kv});
+  if (rows != 0) step.op->reference({step.attributes, inputs, outputs, rows, &args.kv, args.rows});
 }
 
 class FakeDeviceImpl final : public FakeDevice, public Executor {
