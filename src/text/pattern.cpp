@@ -39,7 +39,7 @@ std::uint32_t granted_steps(std::size_t bytes) {
 
 }  // namespace
 
-Result<Pattern> Pattern::compile(std::string_view source) {
+Result<Pattern> Pattern::compile(std::string_view source, bool jit) {
   int error = 0;
   PCRE2_SIZE offset = 0;
   pcre2_code* code =
@@ -53,8 +53,7 @@ Result<Pattern> Pattern::compile(std::string_view source) {
   }
   std::shared_ptr<const void> owner(
       code, [](const void* p) { pcre2_code_free(static_cast<pcre2_code*>(const_cast<void*>(p))); });
-  // Without a JIT compiler the pattern is interpreted: slower, same matches.
-  pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+  if (jit) pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
   return Pattern(std::move(owner));
 }
 

@@ -12,8 +12,9 @@ namespace tacet {
 /// threads may use one.
 class Pattern {
  public:
-  /// Fails with internal if `source` is not a pattern. Uses the JIT compiler where PCRE2 has one.
-  static Result<Pattern> compile(std::string_view source);
+  /// Fails with internal if `source` is not a pattern. `jit`: uses PCRE2's JIT compiler where it
+  /// has one; otherwise, or without one, the pattern is interpreted: slower, same matches.
+  static Result<Pattern> compile(std::string_view source, bool jit = true);
 
   /// Appends to `pieces` the matches in `text` and what stands between them, in order. `text` must
   /// be valid UTF-8 (see check_utf8). Fails with unsupported if a match takes more steps than are

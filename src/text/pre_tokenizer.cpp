@@ -39,12 +39,12 @@ std::string known_pre_tokenizers() {
   return names;
 }
 
-Result<PreTokenizer> PreTokenizer::build(std::string_view name) {
+Result<PreTokenizer> PreTokenizer::build(std::string_view name, bool jit) {
   for (const PreTokenizerRule& rule : rules()) {
     if (rule.name != name) continue;
     std::vector<Pattern> patterns;
     for (const std::string_view source : rule.patterns) {
-      auto pattern = Pattern::compile(source);
+      auto pattern = Pattern::compile(source, jit);
       if (!pattern) return fail(std::move(pattern));
       patterns.push_back(std::move(*pattern));
     }

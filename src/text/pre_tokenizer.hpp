@@ -22,8 +22,9 @@ struct PreTokenizerRule {
 /// may use one.
 class PreTokenizer {
  public:
-  /// Fails with unsupported, and lists the known names, if `name` is not one of them.
-  static Result<PreTokenizer> build(std::string_view name);
+  /// Fails with unsupported, and lists the known names, if `name` is not one of them. `jit`: see
+  /// Pattern.
+  static Result<PreTokenizer> build(std::string_view name, bool jit = true);
 
   /// The words of `text` in order; together they are all of it. `text` must be valid UTF-8. Fails
   /// with unsupported if a match needs more steps or memory than is granted; the time is bounded.

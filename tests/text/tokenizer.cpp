@@ -239,5 +239,37 @@ TEST(PreTokenizer, cuts_words_as_the_models_do) {
   EXPECT_EQ(words("qwen2", ""), Words{});
 }
 
+TEST(PreTokenizer, cuts_the_same_without_jit) {
+  std::mt19937 random(5);
+  for (const char* name : {"qwen2", "llama-bpe", "gpt-2"}) {
+    const PreTokenizer compiled = PreTokenizer::build(name).value();
+    const PreTokenizer interpreted = PreTokenizer::build(name, false).value();
+    for (int round = 0; round < 200; ++round) {
+      const std::string text = random_text(random, 80);
+      ASSERT_EQ(compiled.split(text).value(), interpreted.split(text).value()) << text;
+    }
+    for (const char* unit : {"a", " ", "\n ", "?", " \u00A0", "1"}) {
+      std::string text;
+      while (text.size() < (1U << 18)) text += unit;
+      const auto words = interpreted.split(text);
+      ASSERT_TRUE(words.has_value()) << words.error().message();
+      EXPECT_EQ(*words, compiled.split(text).value());
+    }
+  }
+}
+
+TEST(Pattern, gives_up_on_what_runs_away) {
+  const std::string text = std::string(40, 'a') + "b";
+  for (const bool jit : {false, true}) {
+    // Exponential: every way to divide the letters is tried.
+    const Pattern pattern = Pattern::compile("(?:a|aa)+c|(?:a+)+$", jit).value();
+    std::vector<std::string_view> pieces;
+    const auto done = pattern.cut(text, pieces);
+    ASSERT_FALSE(done.has_value());
+    EXPECT_EQ(done.error().code(), Code::unsupported);
+  }
+  EXPECT_EQ(Pattern::compile("(").error().code(), Code::internal);
+}
+
 }  // namespace
 }  // namespace tacet
