@@ -25,7 +25,7 @@ void set_last_error(std::string_view message) noexcept {
   std::size_t size = std::min(message.size(), ThreadState::error_bytes - 1);
   if (size < message.size())
     while (size > 0 && continues_character(message[size])) --size;
-  std::memcpy(state.error, message.data(), size);
+  if (size > 0) std::memcpy(state.error, message.data(), size);
   state.error[size] = 0;
 }
 

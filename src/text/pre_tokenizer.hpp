@@ -30,13 +30,13 @@ class PreTokenizer {
   /// with unsupported if a match needs more steps or memory than is granted; the time is bounded.
   Result<std::vector<std::string_view>> split(std::string_view text) const;
 
-  const PreTokenizerRule& rule() const noexcept { return *rule_; }
+  const PreTokenizerRule& rule() const noexcept { return rule_; }
 
  private:
-  PreTokenizer(const PreTokenizerRule& rule, std::vector<Pattern> patterns)
-      : rule_(&rule), patterns_(std::move(patterns)) {}
+  PreTokenizer(PreTokenizerRule rule, std::vector<Pattern> patterns)
+      : rule_(std::move(rule)), patterns_(std::move(patterns)) {}
 
-  const PreTokenizerRule* rule_;
+  PreTokenizerRule rule_;
   std::vector<Pattern> patterns_;
 };
 

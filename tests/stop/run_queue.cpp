@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <thread>
 
 #include "stop/fake_tape.hpp"
@@ -241,12 +242,13 @@ TEST(RunQueue, StopsFromManyThreadsLoseNothing) {
   constexpr int rounds = 300;
   std::atomic<int> done = 0;
   std::atomic<int> stopped = 0;
+  const std::array<int, 4> chains{};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < rounds; ++i) {
         StopSource source;
-        RunHandle run = fake.submit(source.token(), &threads[static_cast<std::size_t>(t)]);
+        RunHandle run = fake.submit(source.token(), &chains[static_cast<std::size_t>(t)]);
         std::thread asker([&] { source.request_stop(); });
         const RunStatus status = run.wait().status;
         (status == RunStatus::done ? done : stopped) += 1;
