@@ -37,6 +37,7 @@ static void test_null(tacet_engine* engine, tacet_model* model, const char* path
   CHECK(other == NULL);
   CHECK_STATUS(tacet_model_get_info(NULL, &info), TACET_INVALID_ARGUMENT);
   CHECK_STATUS(tacet_model_get_info(model, NULL), TACET_INVALID_ARGUMENT);
+  tacet_session_free(session);
   CHECK_STATUS(tacet_session_create(NULL, NULL, &session), TACET_INVALID_ARGUMENT);
   CHECK(session == NULL);
   CHECK_STATUS(tacet_session_create(model, NULL, NULL), TACET_INVALID_ARGUMENT);

@@ -152,6 +152,9 @@ Answer Conversation::answer(std::span<const Token> prompt, const GenerateOptions
   result.prompt_time = Clock::now() - start;
   result.prompt_tokens = result.outcome.tokens;
   if (result.outcome.done()) generate(result, options, on_text, stop);
+  const std::span<const Token> held = session_.tokens();
+  const auto delivered = held.last(std::min<std::size_t>(result.answer_tokens, held.size()));
+  result.token_ids.assign(delivered.begin(), delivered.end());
   return result;
 }
 

@@ -16,6 +16,7 @@ struct Answer {
   std::string text;                 ///< what was delivered, whole or in part
   std::uint32_t prompt_tokens = 0;  ///< evaluated for this question
   std::uint32_t answer_tokens = 0;  ///< delivered
+  std::vector<Token> token_ids;     ///< the delivered ones
   std::chrono::nanoseconds prompt_time{};
   std::chrono::nanoseconds answer_time{};
 };

@@ -52,6 +52,7 @@ Json answer_json(const Answer& answer) {
   };
   return {{"text", answer.text},
           {"tokens", answer.answer_tokens},
+          {"token_ids", answer.token_ids},
           {"finish", name(answer.outcome.finish)},
           {"outcome", to_json(answer.outcome)},
           {"timings",
