@@ -13,7 +13,8 @@
 
 namespace tacet::jinja {
 
-/// Tags and expressions may be nested this deep (a pair of brackets counts twice); real templates stay below 40.
+/// Tags and expressions may be nested this deep (a pair of brackets counts twice); real templates
+/// stay below 40.
 inline constexpr int kMaxNesting = 128;
 /// And a chain of operators may be this long.
 inline constexpr int kMaxDepth = 128;
