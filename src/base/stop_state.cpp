@@ -2,6 +2,15 @@
 
 namespace tacet::detail {
 
+namespace {
+
+/// The caller's byte is no std::atomic (C, signal handlers, other languages), but read as one.
+bool is_set(const volatile unsigned char* byte) noexcept {
+  return __atomic_load_n(byte, __ATOMIC_RELAXED) != 0;
+}
+
+}  // namespace
+
 void HostSignals::clear() noexcept {
   bytes.clear();
   callbacks.clear();
@@ -12,7 +21,7 @@ void HostSignals::clear() noexcept {
 
 StopReason HostSignals::check() const noexcept {
   for (const Byte& b : bytes)
-    if (*b.byte != 0) return b.reason;
+    if (is_set(b.byte)) return b.reason;
   for (const Countdown& c : countdowns)
     if (c.polls->fetch_sub(1, std::memory_order_relaxed) <= 1) return c.reason;
   if (deadline != Clock::time_point::max() && Clock::now() >= deadline) return deadline_reason;
@@ -72,7 +81,7 @@ bool StopState::fire(StopReason reason, Clock::time_point when) noexcept {
 
 StopReason StopState::reason() const noexcept {
   if (const StopReason reason = fired(); reason != StopReason::none) return reason;
-  if (byte_ != nullptr && *byte_ != 0) return StopReason::requested;
+  if (byte_ != nullptr && is_set(byte_)) return StopReason::requested;
   if (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_)
     return StopReason::deadline;
   for (const auto& link : links_)

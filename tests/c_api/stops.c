@@ -72,7 +72,7 @@ static void test_stop_byte(tacet_model* model) {
     CHECK_STATUS(tacet_session_truncate(session, before), TACET_OK);
     stop = 0;
     begin(&s, session, &stop);
-    stop = 1;
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     end(&s);
     stopped = s.status == TACET_STOPPED;
   }
@@ -119,7 +119,7 @@ static void test_busy(tacet_model* model) {
     stop = 0;
     begin(&s, session, &stop);
     const tacet_status status = tacet_session_truncate(session, 0);
-    stop = 1;
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     end(&s);
     met = s.status == TACET_STOPPED;
     if (met) CHECK(status == TACET_INVALID_ARGUMENT);

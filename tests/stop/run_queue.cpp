@@ -190,7 +190,7 @@ TEST(RunQueue, TheRelayCarriesABytesAndADeadline) {
   volatile unsigned char byte = 0;
   RunHandle run = fake.submit(StopToken::byte(&byte));
   fake.device().wait_until_held();
-  byte = 1;
+  __atomic_store_n(&byte, 1, __ATOMIC_RELAXED);
   while (!run.finished()) std::this_thread::yield();  // without a waiter
   EXPECT_EQ(run.wait().reason, StopReason::requested);
   const auto deadline = Clock::now() + 5ms;
