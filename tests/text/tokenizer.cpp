@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <random>
 #include <thread>
 
@@ -196,13 +196,13 @@ TEST(Tokenizer, long_words_take_no_quadratic_time) {
        {std::string("a"), std::string(" "), std::string("\n "), std::string("?")}) {
     std::string text;
     while (text.size() < (1U << 20)) text += unit;
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     const auto ids = tokenizer.encode(text, true);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     ASSERT_TRUE(ids.has_value()) << ids.error().message();
     EXPECT_EQ(tokenizer.decode(*ids), text);
-    // Quadratic would be hours; the bound leaves room for sanitizers.
-    EXPECT_LT(taken.count(), 60.0);
+    // Seconds of this process; quadratic would be hours, and sanitizers need some.
+    EXPECT_LT(taken, 60.0);
   }
 }
 

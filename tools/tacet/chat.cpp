@@ -33,8 +33,9 @@ int turn(Conversation& conversation, const RunOptions& options, std::string_view
     complain(answer.error());
     return 0;
   }
+  count_from_signal(answer->outcome, work, returned);
   const Outcome& outcome = answer->outcome;
-  if (outcome.stopped()) note_stop(outcome, work, returned);
+  if (outcome.stopped()) note_stop(outcome);
   if (!outcome.error) return 0;
   complain(*outcome.error);
   if (outcome.error->code() == Code::context_full) note("[/clear begins a new conversation]\n");

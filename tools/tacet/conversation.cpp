@@ -112,7 +112,11 @@ Result<Answer> Conversation::ask(std::string_view text, const GenerateOptions& o
                                  const TextFunction& on_text, const StopToken& stop) {
   messages_.push_back({"user", std::string(text)});
   Result<std::vector<PromptPart>> parts = render();
-  Result<std::vector<Token>> prompt = parts ? prepare(*parts) : fail(std::move(parts));
+  if (!parts) {
+    messages_.pop_back();
+    return fail(std::move(parts));
+  }
+  Result<std::vector<Token>> prompt = prepare(*parts);
   if (!prompt) {
     messages_.pop_back();
     return fail(std::move(prompt));

@@ -84,13 +84,14 @@ int answer_once(const Model& model, const RunOptions& options, std::string_view 
   const Clock::time_point returned = Clock::now();
   if (!answer) return complain(answer.error());
 
+  count_from_signal(answer->outcome, work, returned);
   const Outcome& outcome = answer->outcome;
   const bool line_ends = outcome.done() || !answer->text.empty();
   if (output == 0 && options.json) output = print_json(answer_json(*answer));
   if (output == 0 && !options.json && line_ends) output = print("\n");
   if (output != 0) return output;
   if (outcome.error) return complain(*outcome.error);
-  if (outcome.stopped() && !options.json) note_stop(outcome, work, returned);
+  if (outcome.stopped() && !options.json) note_stop(outcome);
   if (work.signal() != 0) return work.exit_code();
   return outcome.stopped() ? kDeadline : kDone;
 }
@@ -135,13 +136,15 @@ StopToken answer_token(const Interruptible& work, const GenerationFlags& flags) 
   return StopToken::any(tokens);
 }
 
-void note_stop(const Outcome& outcome, const Interruptible& work, Clock::time_point returned) {
-  // The run counts from when it saw the signal's byte; what a person waits begins at the signal.
-  const bool by_signal = work.signal() != 0 && outcome.reason == StopReason::requested;
-  const std::chrono::nanoseconds latency = by_signal ? returned - work.when() : outcome.to_return;
-  const std::string text =
-      fmt::format("[stopped: {}, {}]\n", name(outcome.reason), human_time(latency));
-  note(text);
+void count_from_signal(Outcome& outcome, const Interruptible& work, Clock::time_point returned) {
+  if (work.signal() == 0 || !outcome.stopped() || outcome.reason != StopReason::requested) return;
+  const std::chrono::nanoseconds whole = returned - work.when();
+  outcome.to_idle += whole - outcome.to_return;
+  outcome.to_return = whole;
+}
+
+void note_stop(const Outcome& outcome) {
+  note(fmt::format("[stopped: {}, {}]\n", name(outcome.reason), human_time(outcome.to_return)));
 }
 
 void add_run(CLI::App& app, Job& job) {

@@ -20,8 +20,12 @@ struct RunOptions {
 /// What stops an answer that begins now: a signal, or the deadline.
 StopToken answer_token(const Interruptible& work, const GenerationFlags& flags);
 
+/// Makes the times of an outcome that a signal caused begin at the signal: the run counts from when
+/// it saw the signal's byte.
+void count_from_signal(Outcome& outcome, const Interruptible& work, Clock::time_point returned);
+
 /// "[stopped: requested, 18 us]": why, and how long from the request to the return.
-void note_stop(const Outcome& outcome, const Interruptible& work, Clock::time_point returned);
+void note_stop(const Outcome& outcome);
 
 /// A conversation on the terminal, until /exit or the end of the input. Returns the exit code.
 int chat(const Model& model, const RunOptions& options);
