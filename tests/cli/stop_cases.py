@@ -83,7 +83,7 @@ class Stops(Endless):
         run.stderr.close()
 
     def test_synth_leaves_no_file(self):
-        run = program.start("synth", "qwen3-4b", "f16", str(self.folder / "big.gguf"))
+        run = program.start("synth", "qwen3-0.6b", "f16", str(self.folder / "big.gguf"))
         end = time.monotonic() + program.PATIENCE
         while not list(self.folder.glob("*big*")) and time.monotonic() < end:
             time.sleep(0.05)
