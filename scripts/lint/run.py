@@ -7,6 +7,7 @@ import sys
 import form
 import includes
 import listed
+import mutants
 import sizes
 import syntax
 import tidy
@@ -16,6 +17,7 @@ import words
 CHECKS = {
     "includes": includes.check,
     "listed": listed.check,
+    "mutants": mutants.check,
     "sizes": sizes.check,
     "words": words.check,
     "syntax": syntax.check,

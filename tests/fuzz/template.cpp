@@ -26,7 +26,15 @@ Value make_context() {
        {"add_generation_prompt", Value::boolean(true)},
        {"bos_token", Value::string("<s>")},
        {"eos_token", Value::string("</s>")},
-       {"n", Value::integer(INT64_MIN)},
+       {"n", Value::integer(7)},
+       {"smallest", Value::integer(INT64_MIN)},
+       {"s", Value::string("Hello, Wörld 🦙!")},
+       {"padded", Value::string("  a b \t c\n")},
+       {"l", Value::list({Value::integer(3), Value::integer(1), Value::integer(2)})},
+       {"words", Value::list({Value::string("b"), Value::string("A")})},
+       {"d", Value::dict({{"b", Value::integer(1)}, {"a", message("k", "v")}})},
+       {"users", Value::list({message("Ann", "x"), message("bob", "")})},
+       {"t", Value::boolean(true)},
        {"x", Value::number(-2.5)},
        {"none_at_all", Value::none()}});
 }

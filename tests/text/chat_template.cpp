@@ -37,7 +37,9 @@ TEST(ChatTemplate, says_what_is_wrong) {
   EXPECT_EQ(refused.error().code(), Code::invalid_argument);
   EXPECT_NE(refused.error().message().find("no system role"), std::string_view::npos);
   const std::vector<ChatMessage> invalid = {{"user", "\xC3("}};
-  EXPECT_EQ(chat.render(invalid, true).error().code(), Code::invalid_argument);
+  const auto not_text = ChatTemplate::build("", "", "").value().render(invalid, true);
+  ASSERT_FALSE(not_text.has_value());
+  EXPECT_EQ(not_text.error().code(), Code::invalid_argument);
 }
 
 }  // namespace

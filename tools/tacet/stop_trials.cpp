@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <semaphore>
 #include <thread>
 
 #include "base/result.hpp"
@@ -121,6 +122,9 @@ Result<void> Trials::stop_once() {
   Clock::time_point stored;
   // Time for the requester to go to sleep before the call begins.
   const Clock::time_point begin = Clock::now() + std::chrono::microseconds(300);
+  // The requester stays until the call has returned, as an application's would: the end of a thread
+  // takes a core for tens of microseconds, and with it a thread that computes.
+  std::binary_semaphore returned_to_caller(0);
   std::thread requester([&] {
     std::this_thread::sleep_until(begin + delay);
     stored = Clock::now();
@@ -129,10 +133,12 @@ Result<void> Trials::stop_once() {
     } else {
       source.request_stop();
     }
+    returned_to_caller.acquire();
   });
   std::this_thread::sleep_until(begin);
   const Outcome outcome = task_.call(*session, token);
   const Clock::time_point returned = Clock::now();
+  returned_to_caller.release();
   requester.join();
 
   if (outcome.done()) {
