@@ -5,39 +5,6 @@
 #include "base/result.hpp"
 
 namespace tacet::cli {
-namespace {
-
-/// Stands for a message while the template is rendered. Private-use characters, so that no template
-/// looks at them.
-std::string placeholder(std::size_t index) {
-  return fmt::format("\uE0A7{}\uE0A8", index);
-}
-
-/// Cuts `rendered` at the placeholders of `messages`; empty if one is not there exactly once, in
-/// order.
-std::vector<PromptPart> cut(std::string_view rendered, std::span<const ChatMessage> messages) {
-  std::vector<PromptPart> parts;
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    const std::string mark = placeholder(i);
-    const std::size_t at = rendered.find(mark);
-    if (at == std::string_view::npos) return {};
-    parts.push_back({std::string(rendered.substr(0, at)), true});
-    parts.push_back({messages[i].content, false});
-    rendered.remove_prefix(at + mark.size());
-    if (rendered.find(mark) != std::string_view::npos) return {};
-  }
-  parts.push_back({std::string(rendered), true});
-  return parts;
-}
-
-std::string joined(const std::vector<PromptPart>& parts) {
-  std::string text;
-  for (const PromptPart& part : parts) text += part.text;
-  return text;
-}
-
-}  // namespace
-
 Result<Conversation> Conversation::start(const Model& model, const SessionOptions& options,
                                          std::string_view system) {
   Result<Session> session = model.new_session(options);
@@ -47,56 +14,14 @@ Result<Conversation> Conversation::start(const Model& model, const SessionOption
   return conversation;
 }
 
-Result<std::vector<PromptPart>> Conversation::render() const {
-  // A control token that a person writes out has to stay text. Cutting a prompt changes how it is
-  // tokenized, so this is done only where it matters.
-  bool spelled = false;
-  for (const ChatMessage& message : messages_) {
-    Result<std::vector<Token>> plain = model_.tokenize(message.content, false);
-    Result<std::vector<Token>> special = model_.tokenize(message.content, true);
-    if (!plain) return fail(std::move(plain));
-    if (!special) return fail(std::move(special));
-    spelled = spelled || *plain != *special;
-  }
-  if (spelled) {
-    std::vector<ChatMessage> marked = messages_;
-    for (std::size_t i = 0; i < marked.size(); ++i) marked[i].content = placeholder(i);
-    Result<std::string> rendered = model_.render_chat(marked);
-    if (!rendered) return fail(std::move(rendered));
-    std::vector<PromptPart> parts = cut(*rendered, messages_);
-    if (!parts.empty()) return parts;
-  }
-  Result<std::string> rendered = model_.render_chat(messages_);
-  if (!rendered) return fail(std::move(rendered));
-  return std::vector<PromptPart>{{std::move(*rendered), true}};
-}
-
-Result<std::vector<Token>> Conversation::tokenize(const std::vector<PromptPart>& parts,
-                                                  std::size_t skip) const {
-  std::vector<Token> tokens;
-  const std::optional<Token> start = model_.start_token();
-  const bool from_start = skip == 0;
-  for (const PromptPart& part : parts) {
-    const std::size_t skipped = std::min(skip, part.text.size());
-    skip -= skipped;
-    const std::string_view text = std::string_view(part.text).substr(skipped);
-    if (text.empty()) continue;
-    Result<std::vector<Token>> more = model_.tokenize(text, part.control);
-    if (!more) return more;
-    tokens.insert(tokens.end(), more->begin(), more->end());
-  }
-  if (from_start && start && (tokens.empty() || tokens.front() != *start))
-    tokens.insert(tokens.begin(), *start);
-  return tokens;
-}
-
 /// The tokens to evaluate next; the session is cut back to what the prompt shares with it.
 Result<std::vector<Token>> Conversation::prepare(const std::vector<PromptPart>& parts) {
   const std::string text = joined(parts);
   if (held_is_exact_ && text.size() > held_.size() && text.starts_with(held_))
-    return tokenize(parts, held_.size());
-  Result<std::vector<Token>> tokens = tokenize(parts);
+    return tokenize(model_, parts, held_.size());
+  Result<std::vector<Token>> tokens = tokenize(model_, parts);
   if (!tokens) return tokens;
+  add_start(model_, *tokens);
   held_is_exact_ = false;
   const std::span<const Token> old = session_.tokens();
   const auto [ours, theirs] = std::mismatch(tokens->begin(), tokens->end(), old.begin(), old.end());
@@ -111,7 +36,7 @@ Result<std::vector<Token>> Conversation::prepare(const std::vector<PromptPart>& 
 Result<Answer> Conversation::ask(std::string_view text, const GenerateOptions& options,
                                  const TextFunction& on_text, const StopToken& stop) {
   messages_.push_back({"user", std::string(text)});
-  Result<std::vector<PromptPart>> parts = render();
+  Result<std::vector<PromptPart>> parts = chat_prompt(model_, messages_);
   if (!parts) {
     messages_.pop_back();
     return fail(std::move(parts));
@@ -143,8 +68,9 @@ bool Conversation::stands_for(std::size_t first, std::string_view text) const {
 
 Result<Answer> Conversation::complete(std::string_view text, const GenerateOptions& options,
                                       const TextFunction& on_text, const StopToken& stop) {
-  Result<std::vector<Token>> prompt = tokenize({{std::string(text), true}});
+  Result<std::vector<Token>> prompt = model_.tokenize(text, true);
   if (!prompt) return fail(std::move(prompt));
+  add_start(model_, *prompt);
   return answer(*prompt, options, on_text, stop);
 }
 

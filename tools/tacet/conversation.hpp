@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/chat_prompt.hpp"
 #include "tacet/model.hpp"
 
 namespace tacet::cli {
@@ -19,13 +20,6 @@ struct Answer {
   std::vector<Token> token_ids;     ///< the delivered ones
   std::chrono::nanoseconds prompt_time{};
   std::chrono::nanoseconds answer_time{};
-};
-
-/// A part of a rendered prompt: written by the template, or by a user whose control tokens are only
-/// text.
-struct PromptPart {
-  std::string text;
-  bool control = true;  ///< whether "<|im_end|>" means the token
 };
 
 /// A chat with a model: the messages, and a session that holds them. One thread.
@@ -55,9 +49,6 @@ class Conversation {
   Conversation(Model model, Session session) noexcept
       : model_(std::move(model)), session_(std::move(session)) {}
 
-  Result<std::vector<PromptPart>> render() const;
-  Result<std::vector<Token>> tokenize(const std::vector<PromptPart>& parts,
-                                      std::size_t skip = 0) const;
   Result<std::vector<Token>> prepare(const std::vector<PromptPart>& parts);
   bool stands_for(std::size_t first, std::string_view text) const;
   Answer answer(std::span<const Token> prompt, const GenerateOptions& options,

@@ -1,7 +1,6 @@
 #include "backends/cpu/executor.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "base/spin.hpp"
 
@@ -17,18 +16,6 @@ constexpr std::chrono::microseconds look_before_sleep{50};
 constexpr int spins_before_yield = 2000;
 
 }  // namespace
-
-AlignedBytes::AlignedBytes(std::size_t bytes)
-    : data_(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}))) {}
-AlignedBytes::AlignedBytes(AlignedBytes&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)) {}
-AlignedBytes& AlignedBytes::operator=(AlignedBytes&& other) noexcept {
-  std::swap(data_, other.data_);
-  return *this;
-}
-AlignedBytes::~AlignedBytes() {
-  if (data_ != nullptr) ::operator delete (data_, std::align_val_t{64});
-}
 
 CpuTape::CpuTape(TapeBuilder builder, std::shared_ptr<AlignedBytes> arena)
     : steps_(builder.take_steps()),

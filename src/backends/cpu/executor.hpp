@@ -7,22 +7,9 @@
 
 #include "backends/cpu/tape.hpp"
 #include "backends/run_queue.hpp"
+#include "base/aligned_bytes.hpp"
 
 namespace tacet::cpu {
-
-/// 64-byte aligned host memory that is not cleared. Empty if there was none.
-class AlignedBytes {
- public:
-  AlignedBytes() noexcept = default;
-  explicit AlignedBytes(std::size_t bytes);
-  AlignedBytes(AlignedBytes&& other) noexcept;
-  AlignedBytes& operator=(AlignedBytes&& other) noexcept;
-  ~AlignedBytes();
-  std::byte* data() const noexcept { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
-};
 
 /// A compiled part: steps, and the memory they share.
 class CpuTape final : public Tape {

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/aligned_bytes.hpp"
 #include "ops/ops.hpp"
 
 namespace tacet {
@@ -29,15 +30,18 @@ struct FakeTape final : Tape {
 
 class FakeBuffer final : public Buffer {
  public:
-  FakeBuffer(std::size_t bytes, std::atomic<std::uint64_t>& used) : bytes_(bytes), used_(used) {
+  FakeBuffer(std::size_t bytes, std::atomic<std::uint64_t>& used)
+      : bytes_(bytes), size_(bytes), used_(used) {
+    std::memset(bytes_.data(), 0, bytes);
     used_ += bytes;
   }
-  ~FakeBuffer() override { used_ -= bytes_.size(); }
-  std::byte* data() const noexcept override { return const_cast<std::byte*>(bytes_.data()); }
-  std::size_t size() const noexcept override { return bytes_.size(); }
+  ~FakeBuffer() override { used_ -= size_; }
+  std::byte* data() const noexcept override { return bytes_.data(); }
+  std::size_t size() const noexcept override { return size_; }
 
  private:
-  std::vector<std::byte> bytes_;
+  AlignedBytes bytes_;
+  std::size_t size_;
   std::atomic<std::uint64_t>& used_;
 };
 
