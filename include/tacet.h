@@ -103,7 +103,10 @@ typedef enum tacet_log_level {
   TACET_LOG_ERROR = 3
 } tacet_log_level;
 
-/* Receives a log line, without a newline. Any thread may call it, one at a time. */
+/*
+ * Receives a log line, without a newline. Any thread may call it, one at a time. It must not call
+ * into the library. What it uses has to live until the engine and all that came from it are freed.
+ */
 typedef void (*tacet_log_callback)(void* user_data, tacet_log_level level, const char* line,
                                    size_t size);
 
@@ -239,7 +242,7 @@ TACET_API tacet_status tacet_session_prompt(tacet_session* session, const char* 
 
 typedef struct tacet_generate_options {
   size_t struct_size;
-  uint32_t max_tokens;  /* 0: until the model ends or the context is full */
+  uint32_t max_tokens;  /* 0: until the model ends; a context that fills up first is an error */
   float temperature;    /* 0: always the most likely token */
   uint32_t top_k;       /* keep the k most likely; 0: all */
   float top_p;          /* keep the smallest set whose probability reaches p; 0 or 1: all */
@@ -261,7 +264,8 @@ typedef void (*tacet_text_callback)(void* user_data, const char* utf8, size_t si
 
 /*
  * Generates an answer, token by token. Each delivered token is committed, so a stop loses only the
- * one in flight, and the same call again goes on. `options`, `on_text` and `outcome` may be NULL.
+ * one in flight; to go on, call again without a seed, for as many tokens as are left. `options`,
+ * `on_text` and `outcome` may be NULL.
  */
 TACET_API tacet_status tacet_session_generate(tacet_session* session,
                                               const tacet_generate_options* options,

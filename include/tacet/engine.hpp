@@ -18,7 +18,8 @@ namespace tacet {
 enum class LogLevel { debug, info, warning, error };
 
 /// Receives log lines: one sentence, without a newline. Called by any thread, one call at a time.
-/// Must not throw.
+/// Must not throw, and must not call into the library. What it uses has to live until the engine
+/// and all that came from it are gone.
 using LogFunction = std::function<void(LogLevel, std::string_view)>;
 
 struct EngineOptions {
@@ -63,7 +64,7 @@ class Engine {
  public:
   static Result<Engine> create(EngineOptions options = {});
 
-  std::vector<DeviceDescription> devices() const;
+  Result<std::vector<DeviceDescription>> devices() const;
 
   /// Loads a GGUF model: reads and checks the file, makes the weights resident.
   Result<Model> load(const std::string& path, const LoadOptions& options = {}) const;

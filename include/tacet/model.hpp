@@ -56,7 +56,7 @@ class Model {
   /// ("<|im_end|>") become their ids.
   Result<std::vector<Token>> tokenize(std::string_view text, bool special = false) const;
   /// The bytes that `tokens` stand for; control tokens give nothing unless `special`.
-  std::string detokenize(std::span<const Token> tokens, bool special = false) const;
+  Result<std::string> detokenize(std::span<const Token> tokens, bool special = false) const;
   /// Whether a token ends an answer.
   bool is_end(Token token) const noexcept;
   /// The token that a file wants at the start of a text, if any.

@@ -38,7 +38,8 @@ std::string_view name(Finish finish) noexcept;
 
 /// What came of a call. `stopped` is not an error: the session is what it was before the call
 /// (before the token in flight, for `generate`), bit for bit, and the same call again gives what it
-/// would have given.
+/// would have given. To go on with an answer, `generate` again without a seed, for as many tokens
+/// as are left.
 struct Outcome {
   Status status = Status::done;
   StopReason reason = StopReason::none;  ///< of a stopped call
@@ -75,7 +76,7 @@ struct SamplerOptions {
       1;  ///< divides (multiplies, if negative) logits of recent tokens; 1: none (arXiv:1909.05858)
   std::uint32_t repeat_last = 64;  ///< how many tokens are recent
   std::optional<std::uint64_t> seed =
-      {};  ///< restarts the session's random generator; empty: it goes on
+      {};  ///< restarts the session's random generator; empty: it goes on, after a stop too
 };
 
 struct EvaluateOptions {
@@ -85,7 +86,9 @@ struct EvaluateOptions {
 };
 
 struct GenerateOptions {
-  std::uint32_t max_tokens = 0;  ///< 0: until the model ends or the context is full
+  /// 0: until the model ends. A context that fills up first is an error (context_full) after all
+  /// that fits was delivered.
+  std::uint32_t max_tokens = 0;
   SamplerOptions sampler = {};
   std::vector<std::string> stop = {};  ///< strings that end the answer; they are not delivered
   bool special = false;                ///< deliver control tokens as text too

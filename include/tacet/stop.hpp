@@ -42,7 +42,8 @@ class StopToken {
   /// handler, and must outlive every run that was given the token.
   static StopToken byte(const volatile unsigned char* byte);
   /// Fires once `poll` returns true. It is called only inside `wait`, on the thread that waits: a
-  /// run that nobody waits for can not be stopped by it. It must not throw.
+  /// run that nobody waits for can not be stopped by it. It must not throw, and must not evaluate
+  /// or generate: on the same device that would wait for the run that waits for it.
   static StopToken callback(std::function<bool()> poll);
   /// Fires with a standard token.
   static StopToken from(std::stop_token token);
@@ -79,9 +80,10 @@ class StopSource {
   std::shared_ptr<detail::StopState> state_;
 };
 
-/// Calls `callback` once when the token fires through a source or a standard token, on the thread
-/// that asked; at once if it fired already. The destructor waits for a call that runs on another
-/// thread. Bytes, deadlines and callbacks are looked at by runs, not by this class.
+/// Calls `callback` (which must not throw; nothing happens if it is empty) once when the token
+/// fires through a source or a standard token, on the thread that asked; at once if it fired
+/// already. The destructor waits for a call that runs on another thread. Bytes, deadlines and
+/// callbacks are looked at by runs, not by this class.
 class StopCallback {
  public:
   StopCallback(const StopToken& token, std::function<void(StopReason)> callback);

@@ -46,8 +46,9 @@ class Device {
   /// The kernel that computes `node` here, or null.
   virtual const Kernel* find(const NodeView& node) const noexcept = 0;
   /// Memory for `purpose` ("the KV cache"), 64-byte aligned, zeroed. The error says what was asked,
-  /// for what, what is free.
-  virtual Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose) = 0;
+  /// for what, what is free; Code::stopped if `stop` fired meanwhile.
+  virtual Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose,
+                                                   const StopToken& stop = {}) = 0;
   /// Compiles a part whose kernels all came from `find`. The part may go afterwards; its weights
   /// may not.
   virtual Result<std::unique_ptr<Tape>> lower(const Part& part) = 0;

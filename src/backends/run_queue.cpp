@@ -27,11 +27,13 @@ void RunState::raise(StopReason reason, Clock::time_point when) noexcept {
 RunState& RunQueue::take() {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
+    // Room for every state first, so that nothing allocates once a run is in flight.
+    const std::size_t states = states_.size() + 1;
+    states_.reserve(states);
+    free_.reserve(states);
+    waiting_.reserve(states);
     states_.push_back(std::make_unique<RunState>(*this));
     free_.push_back(states_.back().get());
-    // Room for every state, so that nothing allocates once a run is in flight.
-    free_.reserve(states_.size());
-    waiting_.reserve(states_.size());
   }
   RunState* run = free_.back();
   free_.pop_back();
@@ -203,8 +205,9 @@ void RunQueue::wait(RunState& run) noexcept {
       continue;
     }
     run.changed_.wait_for(lock, look_interval);
+    const bool queued = run.phase_ == RunState::Phase::queued;
     lock.unlock();
-    if (looks) raise(run.signals_.check());
+    if (looks && queued) raise(run.signals_.check());
   }
 }
 

@@ -118,6 +118,9 @@ class RunQueue {
   void wait(RunState& run) noexcept;
   /// The result of a run that has ended.
   const RunResult& result(const RunState& run) const noexcept { return run.result_; }
+  std::optional<Error> take_error(RunState& run) const noexcept {
+    return std::exchange(run.result_.error, std::nullopt);
+  }
   /// Gives a run that has ended back for reuse.
   void release(RunState& run) noexcept;
   /// Called by the executor when the device has left `run`. `status` is `done`, `stopped` or
@@ -156,6 +159,8 @@ class RunHandle {
   explicit operator bool() const noexcept { return run_ != nullptr; }
   bool finished() const noexcept { return run_->finished(); }
   const RunResult& wait() noexcept;
+  /// The error of a failed run that has ended; it is the caller's from then on.
+  std::optional<Error> take_error() noexcept { return queue_->take_error(*run_); }
   void stop(StopReason reason = StopReason::requested) noexcept {
     run_->raise(reason, Clock::now());
   }

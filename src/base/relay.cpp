@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <system_error>
-#include <thread>
 
 namespace tacet {
 
@@ -31,19 +30,37 @@ Result<void> Relay::add(const Watch& watch) {
 }
 
 void Relay::remove(void* context) noexcept {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::erase_if(watches_, [&](const Watch& w) { return w.context == context; });
+  if (thread_ != std::this_thread::get_id()) idle_.wait(lock, [&] { return firing_ != context; });
+}
+
+/// Calls one watch that fired; false if there is none.
+bool Relay::fire_one(std::unique_lock<std::mutex>& lock) noexcept {
+  for (auto watch = watches_.begin(); watch != watches_.end(); ++watch) {
+    const StopReason reason = watch->signals->check();
+    if (reason == StopReason::none) continue;
+    const Watch fired = *watch;
+    watches_.erase(watch);
+    firing_ = fired.context;
+    // What is told may remove watches, its own and others.
+    lock.unlock();
+    fired.fired(fired.context, reason);
+    lock.lock();
+    firing_ = nullptr;
+    idle_.notify_all();
+    return true;
+  }
+  return false;
 }
 
 void Relay::loop() noexcept {
   std::unique_lock lock(mutex_);
+  thread_ = std::this_thread::get_id();
   for (;;) {
     wake_.wait(lock, [&] { return !watches_.empty(); });
-    std::erase_if(watches_, [](const Watch& w) {
-      const StopReason reason = w.signals->check();
-      if (reason != StopReason::none) w.fired(w.context, reason);
-      return reason != StopReason::none;
-    });
+    while (fire_one(lock)) {
+    }
     lock.unlock();
     std::this_thread::sleep_for(interval);
     lock.lock();

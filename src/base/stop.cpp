@@ -100,7 +100,7 @@ class CallbackListener final : public detail::StopListener {
 }  // namespace
 
 StopCallback::StopCallback(const StopToken& token, std::function<void(StopReason)> callback) {
-  if (token.possible())
+  if (token.possible() && callback)
     listener_ = std::make_unique<CallbackListener>(token.state(), std::move(callback));
 }
 

@@ -67,7 +67,7 @@ bool StopState::fire(StopReason reason, Clock::time_point when) noexcept {
   while (first_ != nullptr) {
     StopListener* listener = first_;
     first_ = listener->next_;
-    if (first_ != nullptr) first_->previous_ = nullptr;
+    (first_ != nullptr ? first_->previous_ : last_) = nullptr;
     listener->listed_ = false;
     running_ = listener;
     lock.unlock();
@@ -98,10 +98,10 @@ void StopState::add(StopListener& listener) noexcept {
     listener.on_stop(reason, when);
     return;
   }
-  listener.previous_ = nullptr;
-  listener.next_ = first_;
-  if (first_ != nullptr) first_->previous_ = &listener;
-  first_ = &listener;
+  listener.next_ = nullptr;
+  listener.previous_ = last_;
+  (last_ != nullptr ? last_->next_ : first_) = &listener;
+  last_ = &listener;
   listener.listed_ = true;
 }
 
@@ -109,7 +109,7 @@ void StopState::remove(StopListener& listener) noexcept {
   std::unique_lock lock(mutex_);
   if (listener.listed_) {
     (listener.previous_ != nullptr ? listener.previous_->next_ : first_) = listener.next_;
-    if (listener.next_ != nullptr) listener.next_->previous_ = listener.previous_;
+    (listener.next_ != nullptr ? listener.next_->previous_ : last_) = listener.previous_;
     listener.listed_ = false;
     return;
   }

@@ -70,8 +70,8 @@ class StopState : public std::enable_shared_from_this<StopState> {
   StopState(const StopState&) = delete;
   StopState& operator=(const StopState&) = delete;
 
-  /// Fires, if it has not yet, and calls the listeners before it returns. Returns true for the
-  /// first request.
+  /// Fires, if it has not yet, and calls the listeners in the order of their registration before it
+  /// returns: of queued runs the one that runs is told first. Returns true for the first request.
   bool fire(StopReason reason, Clock::time_point when) noexcept;
   /// Why it fired, parents included; `none` if it did not. Does not look at host signals.
   StopReason fired() const noexcept { return reason_.load(std::memory_order_acquire); }
@@ -108,7 +108,8 @@ class StopState : public std::enable_shared_from_this<StopState> {
   Clock::time_point when_{};
   std::mutex mutex_;
   std::condition_variable idle_;
-  StopListener* first_ = nullptr;
+  StopListener* first_ = nullptr;  ///< in the order of registration
+  StopListener* last_ = nullptr;
   StopListener* running_ = nullptr;
   std::thread::id runner_;
 

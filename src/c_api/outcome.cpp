@@ -43,7 +43,7 @@ Result<void> begin_outcome(tacet_outcome* given) noexcept {
   return {};
 }
 
-Result<void> end_outcome(const Outcome& outcome, tacet_outcome* given) noexcept {
+Result<void> end_outcome(Outcome outcome, tacet_outcome* given) noexcept {
   if (given != nullptr)
     write_struct(given, {.struct_size = 0,
                          .status = static_cast<tacet_outcome_status>(outcome.status),
@@ -56,7 +56,7 @@ Result<void> end_outcome(const Outcome& outcome, tacet_outcome* given) noexcept 
                          .to_idle_ns = static_cast<std::uint64_t>(outcome.to_idle.count())});
   if (outcome.stopped())
     return tl::unexpected(Error::fixed(Code::stopped, stopped_message(outcome.reason)));
-  if (!outcome.done() && outcome.error) return tl::unexpected(*outcome.error);
+  if (!outcome.done() && outcome.error) return tl::unexpected(std::move(*outcome.error));
   if (!outcome.done())
     return tl::unexpected(Error::fixed(Code::internal, "The call failed and did not say why."));
   return {};

@@ -12,6 +12,6 @@ Result<void> begin_outcome(tacet_outcome* given) noexcept;
 
 /// Fills the caller's struct, if there is one, and says what the call returns: nothing, the error
 /// of a failed call, or Code::stopped.
-Result<void> end_outcome(const Outcome& outcome, tacet_outcome* given) noexcept;
+Result<void> end_outcome(Outcome outcome, tacet_outcome* given) noexcept;
 
 }  // namespace tacet::c_api

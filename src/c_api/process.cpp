@@ -29,7 +29,12 @@ bool Process::shut_down(std::chrono::milliseconds timeout, std::size_t own) {
   }
   source_.request_stop(StopReason::shutdown);
   std::unique_lock lock(mutex_);
-  return left_.wait_for(lock, timeout, [&] { return calls_ <= own; });
+  // Calls that shut down themselves, from inside a callback, do not wait for one another.
+  waiting_ += own;
+  left_.notify_all();
+  const bool left = left_.wait_for(lock, timeout, [&] { return calls_ <= waiting_; });
+  waiting_ -= own;
+  return left;
 }
 
 }  // namespace tacet::c_api

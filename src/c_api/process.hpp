@@ -32,6 +32,7 @@ class Process {
   std::mutex mutex_;
   std::condition_variable left_;
   std::size_t calls_ = 0;
+  std::size_t waiting_ = 0;  ///< calls whose thread is inside `shut_down`
   bool closed_ = false;
 };
 

@@ -16,10 +16,13 @@ Result<Engine> Engine::create(EngineOptions options) {
   });
 }
 
-std::vector<DeviceDescription> Engine::devices() const {
-  const Device& device = impl_->device();
-  const DeviceInfo& info = device.info();
-  return {{info.name, info.description, info.memory_total, device.memory_free(), info.stop_bound}};
+Result<std::vector<DeviceDescription>> Engine::devices() const {
+  return guard([&]() -> Result<std::vector<DeviceDescription>> {
+    const Device& device = impl_->device();
+    const DeviceInfo& info = device.info();
+    return std::vector<DeviceDescription>{
+        {info.name, info.description, info.memory_total, device.memory_free(), info.stop_bound}};
+  });
 }
 
 Result<Model> Engine::load(const std::string& path, const LoadOptions& options) const {

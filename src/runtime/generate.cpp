@@ -4,11 +4,6 @@ namespace tacet::detail {
 
 namespace {
 
-Outcome with_tokens(Outcome outcome, std::uint32_t tokens) {
-  outcome.tokens = tokens;
-  return outcome;
-}
-
 void set_failed(Outcome& outcome, Error error) {
   outcome.status = Status::failed;
   outcome.error = std::move(error);
@@ -19,6 +14,20 @@ void set_failed(Outcome& outcome, Error error) {
 Outcome SessionImpl::generate(const GenerateOptions& options, const TextFunction& on_text,
                               const StopToken& stop) {
   settle_all();
+  std::uint32_t tokens = 0;
+  Outcome outcome;
+  try {
+    outcome = answer(options, on_text, stop, tokens);
+  } catch (const std::bad_alloc&) {
+    set_failed(outcome, Error::no_memory());
+  }
+  outcome.tokens = tokens;
+  return outcome;
+}
+
+/// Counts what is committed in `tokens`.
+Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& on_text,
+                            const StopToken& stop, std::uint32_t& tokens) {
   Outcome outcome;
   const auto deliver = [&](const std::string& text) {
     if (!text.empty() && on_text) on_text(text);
@@ -34,21 +43,21 @@ Outcome SessionImpl::generate(const GenerateOptions& options, const TextFunction
   }
   RandomState random = options.sampler.seed ? RandomState{*options.sampler.seed, 0} : random_;
   for (;;) {
-    if (options.max_tokens != 0 && outcome.tokens == options.max_tokens) {
+    if (options.max_tokens != 0 && tokens == options.max_tokens) {
       outcome.finish = Finish::token_limit;
       deliver(text_.take_held());
       return outcome;
     }
     if (stop.possible() && stop.stop_requested()) {
-      return with_tokens(stopped_between_runs(stop), outcome.tokens);
+      return stopped_between_runs(stop);
     }
     if (computed_ < history_.size() || logits_ == nullptr) {
       Outcome step = decode(stop);
-      if (!step.done()) return with_tokens(std::move(step), outcome.tokens);
+      if (!step.done()) return step;
     }
     const auto token = sampler_.choose(*logits_, history_, options.sampler, random, stop);
     if (!token) {
-      return with_tokens(stopped_between_runs(stop), outcome.tokens);
+      return stopped_between_runs(stop);
     }
     const Tokenizer& tokenizer = model_->tokenizer();
     if (tokenizer.is_end(*token)) {
@@ -57,6 +66,7 @@ Outcome SessionImpl::generate(const GenerateOptions& options, const TextFunction
       return outcome;
     }
     if (history_.size() == context_) {
+      deliver(text_.take_held());  // its tokens are committed
       set_failed(outcome,
                  Error(Code::context_full,
                        fmt::format(
@@ -71,7 +81,7 @@ Outcome SessionImpl::generate(const GenerateOptions& options, const TextFunction
     history_.push_back(*token);
     random_ = random;
     text_ = std::move(text);
-    ++outcome.tokens;
+    ++tokens;
     deliver(step.text);
     if (step.stopped) {
       outcome.finish = Finish::stop_string;

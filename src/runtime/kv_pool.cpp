@@ -36,12 +36,12 @@ KvPool::Page& KvPool::find(std::byte* data) noexcept {
                                    [](const Page& page) { return page.buffer->data(); });
 }
 
-Result<std::byte*> KvPool::allocate() {
+Result<std::byte*> KvPool::allocate(const StopToken& stop) {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
     pages_.reserve(pages_.size() + 1);
     free_.reserve(pages_.size() + 1);
-    auto buffer = device_.allocate(page_bytes_, "a page of the KV cache");
+    auto buffer = device_.allocate(page_bytes_, "a page of the KV cache", stop);
     if (!buffer) return fail(std::move(buffer));
     std::byte* data = (*buffer)->data();
     const auto place = std::ranges::lower_bound(
@@ -91,14 +91,15 @@ PageTable::PageTable(std::shared_ptr<KvPool> pool, std::uint32_t context) : pool
   pages_.reserve(pages_for(context));
 }
 
-Result<void> PageTable::prepare(std::uint32_t past, std::uint32_t rows) {
+Result<void> PageTable::prepare(std::uint32_t past, std::uint32_t rows, const StopToken& stop) {
   if (const std::size_t first = past / KvPool::page_tokens; first < pages_.size()) {
     auto own = pool_->own(pages_[first]);
     if (!own) return fail(std::move(own));
-    pages_[first] = *own;
+    // Runs ahead in the queue may read the entry.
+    if (pages_[first] != *own) pages_[first] = *own;
   }
   while (pages_.size() < pages_for(past + rows)) {
-    auto page = pool_->allocate();
+    auto page = pool_->allocate(stop);
     if (!page) return fail(std::move(page));
     pages_.push_back(*page);
   }

@@ -22,8 +22,8 @@ class KvPool {
   std::span<const KvLayer> layers() const noexcept { return layers_; }
   std::size_t page_bytes() const noexcept { return page_bytes_; }
 
-  /// A page that nobody else uses; what it holds is undefined.
-  Result<std::byte*> allocate();
+  /// A page that nobody else uses; what it holds is undefined. Code::stopped if `stop` fired.
+  Result<std::byte*> allocate(const StopToken& stop = {});
   void share(std::byte* page) noexcept;
   /// Gives one use of a page up.
   void release(std::byte* page) noexcept;
@@ -62,8 +62,9 @@ class PageTable {
   void adopt(PageTable other) noexcept;
 
   /// Makes room to write the cells from `past` to `past + rows`: adds pages, and copies the page of
-  /// `past` if it is shared. On an error the cells below `past` are as they were.
-  Result<void> prepare(std::uint32_t past, std::uint32_t rows);
+  /// `past` if it is shared. On an error (Code::stopped if `stop` fired) the cells below `past` are
+  /// as they were.
+  Result<void> prepare(std::uint32_t past, std::uint32_t rows, const StopToken& stop = {});
   /// Gives up the pages that no cell below `cells` needs.
   void truncate(std::uint32_t cells) noexcept;
   /// A table that shares the pages of the first `cells` cells.

@@ -26,6 +26,13 @@ DType dtype_of(KvType type) noexcept {
   return DType::f16;
 }
 
+Result<void> check_context(std::uint32_t context) {
+  constexpr std::uint32_t most_context = 1U << 22;
+  if (context <= most_context) return {};
+  return fail(Code::invalid_argument, "A context of {} tokens is too large; use at most {}.",
+              context, most_context);
+}
+
 namespace {
 
 /// Whether the device can run the model's layers at all, found before the first run by planning one
@@ -94,16 +101,18 @@ Result<const Plan*> ModelImpl::plan(std::uint32_t rows, std::uint32_t context, D
   // Contexts are rounded up, so that sessions of similar sizes share their plans.
   const PlanKey key{row_class(rows), std::bit_ceil(std::max(context, KvPool::page_tokens)), k_type,
                     v_type};
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second.get();
   auto graph = architecture_->build(config_, weights_, {key.rows, 1, key.context, k_type, v_type});
   if (!graph) return fail(std::move(graph));
   auto plan = make_plan(std::move(*graph), device(), stop);
   if (!plan) return fail(std::move(plan));
-  for (const PlanNote& note : (*plan)->notes)
-    engine_->log().once(LogLevel::info, fmt::format("{}/{}", (*plan)->device, note.op->name),
+  const Plan* made = plans_.emplace(key, std::move(*plan)).first->second.get();
+  lock.unlock();  // the log function is the user's
+  for (const PlanNote& note : made->notes)
+    engine_->log().once(LogLevel::info, fmt::format("{}/{}", made->device, note.op->name),
                         note.sentence);
-  return plans_.emplace(key, std::move(*plan)).first->second.get();
+  return made;
 }
 
 std::shared_ptr<KvPool> ModelImpl::kv_pool(DType k_type, DType v_type) const {
@@ -123,8 +132,8 @@ Result<std::vector<Token>> Model::tokenize(std::string_view text, bool special) 
   return guard([&] { return impl_->tokenizer().encode(text, special); });
 }
 
-std::string Model::detokenize(std::span<const Token> tokens, bool special) const {
-  return impl_->tokenizer().decode(tokens, special);
+Result<std::string> Model::detokenize(std::span<const Token> tokens, bool special) const {
+  return guard([&]() -> Result<std::string> { return impl_->tokenizer().decode(tokens, special); });
 }
 
 bool Model::is_end(Token token) const noexcept {
@@ -157,6 +166,7 @@ Result<PlanReport> Model::plan(std::uint32_t rows, std::uint32_t keys,
       return fail(Code::invalid_argument, "A run of {} rows sees {} to {} keys, not {}.", rows,
                   rows, impl_->config().context_length, keys);
     const std::uint32_t context = options.context != 0 ? options.context : keys;
+    if (auto checked = detail::check_context(context); !checked) return fail(std::move(checked));
     auto plan = impl_->plan(rows, std::max(context, keys), detail::dtype_of(options.k_type),
                             detail::dtype_of(options.v_type));
     if (!plan) return fail(std::move(plan));

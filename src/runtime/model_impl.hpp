@@ -90,5 +90,7 @@ std::uint32_t row_class(std::uint32_t rows) noexcept;
 inline constexpr std::uint32_t chunk_rows = 512;
 
 DType dtype_of(KvType type) noexcept;
+/// Refuses contexts that are too large for any plan.
+Result<void> check_context(std::uint32_t context);
 
 }  // namespace tacet::detail

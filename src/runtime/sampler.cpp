@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/result.hpp"
 
@@ -15,13 +16,19 @@ namespace {
 /// Tokens looked at between two polls: about 10 us, 50 us where exponentials are computed.
 constexpr std::size_t poll_interval = 4096;
 
-/// Calls `body` for each index below `count`; false if the stop fired.
+/// Calls `body` for each index below `count`, or until it returns false if it returns anything;
+/// false if the stop fired.
 template <typename Body>
 bool for_each(std::size_t count, const StopToken& stop, Body&& body) {
   for (std::size_t begin = 0; begin < count; begin += poll_interval) {
     if (stop.possible() && stop.stop_requested()) return false;
     const std::size_t end = std::min(count, begin + poll_interval);
-    for (std::size_t i = begin; i < end; ++i) body(i);
+    for (std::size_t i = begin; i < end; ++i) {
+      if constexpr (std::is_void_v<decltype(body(i))>)
+        body(i);
+      else if (!body(i))
+        return true;
+    }
   }
   return true;
 }
@@ -61,13 +68,21 @@ bool Sampler::copy(std::span<const float> logits, const StopToken& stop) {
   });
 }
 
-void Sampler::penalize(std::span<const Token> recent, float penalty) {
-  for (std::size_t i = 0; i < recent.size(); ++i) {
-    const auto token = static_cast<std::size_t>(recent[i]);
-    const auto before = recent.first(i);
-    if (token >= logits_.size() || std::ranges::find(before, recent[i]) != before.end()) continue;
-    logits_[token] = logits_[token] > 0 ? logits_[token] / penalty : logits_[token] * penalty;
-  }
+/// Each token once, however often it is there: `weights_`, not in use yet, marks the ones to do.
+bool Sampler::penalize(std::span<const Token> recent, float penalty, const StopToken& stop) {
+  const auto known = [&](std::size_t i) {
+    return static_cast<std::size_t>(recent[i]) < logits_.size();
+  };
+  const auto place = [&](std::size_t i) { return static_cast<std::size_t>(recent[i]); };
+  return for_each(recent.size(), stop,
+                  [&](std::size_t i) {
+                    if (known(i)) weights_[place(i)] = 1;
+                  }) &&
+         for_each(recent.size(), stop, [&](std::size_t i) {
+           if (!known(i) || std::exchange(weights_[place(i)], 0) == 0) return;
+           float& logit = logits_[place(i)];
+           logit = logit > 0 ? logit / penalty : logit * penalty;
+         });
 }
 
 bool Sampler::weigh(float best, float temperature, const StopToken& stop) {
@@ -123,11 +138,14 @@ std::optional<Sampler::Cut> Sampler::find_cut(double target, Measure measure,
     known |= digit.mask << digit.shift;
   }
   Cut cut{prefix, 0};
-  for (std::size_t i = 0; i < logits_.size() && above < target; ++i) {
-    if (weights_[i] == 0 || order_key(logits_[i]) != prefix) continue;
+  const bool finished = for_each(logits_.size(), stop, [&](std::size_t i) {
+    if (above >= target) return false;
+    if (weights_[i] == 0 || order_key(logits_[i]) != prefix) return true;
     cut.token = i;
     above += amount(i);
-  }
+    return true;
+  });
+  if (!finished) return std::nullopt;
   return cut;
 }
 
@@ -145,9 +163,10 @@ std::optional<Token> Sampler::choose(std::span<const float> logits, std::span<co
                                      const SamplerOptions& options, RandomState& random,
                                      const StopToken& stop) {
   if (!copy(logits, stop)) return std::nullopt;
-  if (options.repeat_penalty != 1)
-    penalize(history.last(std::min<std::size_t>(options.repeat_last, history.size())),
-             options.repeat_penalty);
+  if (options.repeat_penalty != 1 &&
+      !penalize(history.last(std::min<std::size_t>(options.repeat_last, history.size())),
+                options.repeat_penalty, stop))
+    return std::nullopt;
   std::size_t best = 0;
   if (!for_each(logits_.size(), stop, [&](std::size_t i) {
         if (logits_[i] > logits_[best]) best = i;
@@ -162,20 +181,22 @@ std::optional<Token> Sampler::choose(std::span<const float> logits, std::span<co
     if (!sum || !keep_best(*sum * static_cast<double>(options.top_p), Measure::weight, stop))
       return std::nullopt;
   }
-  if (options.min_p > 0)
-    for (double& weight : weights_)
-      if (weight < static_cast<double>(options.min_p)) weight = 0;
+  if (options.min_p > 0 && !for_each(weights_.size(), stop, [&](std::size_t i) {
+        if (weights_[i] < static_cast<double>(options.min_p)) weights_[i] = 0;
+      }))
+    return std::nullopt;
 
   const auto sum = total(stop);
   if (!sum) return std::nullopt;
   double left = random.next() * *sum;
   std::size_t last = best;
-  for (std::size_t i = 0; i < weights_.size(); ++i) {
-    if (weights_[i] == 0) continue;
+  const bool drawn = for_each(weights_.size(), stop, [&](std::size_t i) {
+    if (weights_[i] == 0) return true;
     last = i;
     left -= weights_[i];
-    if (left < 0) break;
-  }
+    return left >= 0;
+  });
+  if (!drawn) return std::nullopt;
   return static_cast<Token>(last);
 }
 

@@ -48,7 +48,7 @@ class Sampler {
   enum class Measure { count, weight };
 
   bool copy(std::span<const float> logits, const StopToken& stop);
-  void penalize(std::span<const Token> recent, float penalty);
+  bool penalize(std::span<const Token> recent, float penalty, const StopToken& stop);
   bool weigh(float best, float temperature, const StopToken& stop);
   std::optional<double> total(const StopToken& stop) const;
   std::optional<Cut> find_cut(double target, Measure measure, const StopToken& stop) const;

@@ -13,15 +13,13 @@ namespace detail {
 namespace {
 
 constexpr std::uint32_t default_context = 4096;
-constexpr std::uint32_t most_context = 1U << 22;
 
 std::chrono::nanoseconds since(Clock::time_point then) {
   return std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(Clock::now() - then));
 }
 
 /// The outcome of a call that did not get as far as a run.
-Outcome not_started(Error error, const StopToken& stop) {
-  if (error.code() == Code::stopped) return stopped_between_runs(stop);
+Outcome not_started(Error error) noexcept {
   Outcome outcome;
   outcome.status = Status::failed;
   outcome.error = std::move(error);
@@ -30,7 +28,7 @@ Outcome not_started(Error error, const StopToken& stop) {
 
 }  // namespace
 
-Outcome stopped_between_runs(const StopToken& stop) {
+Outcome stopped_between_runs(const StopToken& stop) noexcept {
   const Clock::time_point now = Clock::now();
   Outcome outcome;
   outcome.status = Status::stopped;
@@ -75,9 +73,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::create(std::shared_ptr<const M
   const std::uint32_t trained = model->config().context_length;
   const std::uint32_t context =
       options.context != 0 ? options.context : std::min(trained, default_context);
-  if (context > most_context)
-    return fail(Code::invalid_argument, "A context of {} tokens is too large; use at most {}.",
-                context, most_context);
+  if (auto checked = check_context(context); !checked) return fail(std::move(checked));
   // Finds out before the first run whether the device has kernels for these types.
   auto plan = model->plan(1, context, dtype_of(options.k_type), dtype_of(options.v_type));
   if (!plan) return fail(std::move(plan));
@@ -128,12 +124,13 @@ void SessionImpl::recycle(CallImpl& call) noexcept {
   }
   call.chunks.clear();
   if (call.logits != nullptr) spare_logits_.push_back(std::move(call.logits));
+  call.stop = {};
 }
 
 Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::uint32_t end,
                                       const StopToken& stop) {
   const std::uint32_t rows = end - begin;
-  if (auto prepared = pages_.prepare(begin, rows); !prepared) return prepared;
+  if (auto prepared = pages_.prepare(begin, rows, stop); !prepared) return prepared;
   auto plan =
       model_->plan(rows, context_, dtype_of(options_.k_type), dtype_of(options_.v_type), stop);
   if (!plan) return fail(std::move(plan));
@@ -171,18 +168,25 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
 /// Submits the runs of a call whose extent is set. On an error nothing of it is in flight.
 Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
   call.outcome = {};
-  if (stop.stop_requested()) return fail(Code::stopped, "The call was stopped before it began.");
+  // Behind a call that is cut nothing is to begin either.
+  call.cut = !pending_.empty() && pending_.back()->cut;
+  call.stop = stop;
   try {
     pending_.reserve(pending_.size() + 1);
     call.logits = take_logits();
     // Cuts lie at absolute multiples, so that what a chunk computes does not depend on where a call
     // began.
-    for (std::uint32_t begin = call.begin; begin < call.end;) {
+    for (std::uint32_t begin = call.begin; begin < call.end && !call.cut;) {
+      call.cut = stop.stop_requested();
+      if (call.cut) break;
       const std::uint32_t end = std::min(call.end, (begin / chunk_rows + 1) * chunk_rows);
-      if (auto started = start_chunk(call, begin, end, stop); !started) {
+      auto started = start_chunk(call, begin, end, stop);
+      if (!started && started.error().code() != Code::stopped) {
         recycle(call);
+        pages_.truncate(pending_.empty() ? computed_ : pending_.back()->end);
         return started;
       }
+      call.cut = !started;
       begin = end;
     }
   } catch (...) {
@@ -210,7 +214,7 @@ Outcome SessionImpl::evaluate(std::span<const Token> tokens, const StopToken& st
                               const EvaluateOptions& options) {
   CallImpl call;
   if (auto submitted = submit(call, tokens, stop, options); !submitted)
-    return not_started(std::move(submitted.error()), stop);
+    return not_started(std::move(submitted.error()));
   return settle(call);
 }
 
@@ -227,37 +231,39 @@ void SessionImpl::commit(CallImpl& call, std::uint32_t computed) noexcept {
 void SessionImpl::settle_one(CallImpl& call) noexcept {
   Outcome& outcome = call.outcome;
   std::uint32_t computed = call.begin;
-  const RunResult* bad = nullptr;
+  RunHandle* bad_run = nullptr;
   Clock::time_point idle_at{};
   for (const auto& chunk : call.chunks) {
     const RunResult& result = chunk->run.wait();
     idle_at = std::max(idle_at, result.idle_at);
-    if (bad != nullptr) continue;
+    if (bad_run != nullptr) continue;
     if (result.status == RunStatus::done)
       computed += static_cast<std::uint32_t>(chunk->tokens.size());
     else
-      bad = &result;
+      bad_run = &chunk->run;
   }
+  const RunResult* bad = bad_run != nullptr ? &bad_run->wait() : nullptr;
   if (broken_) {
     // It ran on top of cells that were not committed.
     outcome.status = Status::stopped;
     outcome.reason = StopReason::parent;
-  } else if (bad == nullptr) {
+  } else if (bad == nullptr && !call.cut) {
     commit(call, computed);
   } else {
     broken_ = true;
-    outcome.steps_done = bad->steps_done;
-    outcome.steps = bad->steps;
-    if (bad->status == RunStatus::failed) {
-      outcome.status = Status::failed;
-      outcome.error = bad->error;
+    if (bad == nullptr) {
+      outcome = stopped_between_runs(call.stop);
     } else {
-      outcome.status = Status::stopped;
+      outcome.steps_done = bad->steps_done;
+      outcome.steps = bad->steps;
+      outcome.status = bad->status == RunStatus::failed ? Status::failed : Status::stopped;
       outcome.reason = bad->reason;
-      if (call.options.keep_progress && computed > call.begin) commit(call, computed);
+      if (outcome.status == Status::failed) outcome.error = bad_run->take_error();
     }
+    if (outcome.stopped() && call.options.keep_progress && computed > call.append_at)
+      commit(call, computed);
   }
-  if (outcome.stopped() && bad != nullptr) {
+  if (outcome.stopped() && bad != nullptr && bad->status == RunStatus::stopped) {
     outcome.to_idle = std::max(std::chrono::nanoseconds{0},
                                std::chrono::nanoseconds(idle_at - bad->requested_at));
     outcome.to_return = since(bad->requested_at);
@@ -287,8 +293,7 @@ Outcome SessionImpl::decode(const StopToken& stop) {
   call.append_at = call.end = static_cast<std::uint32_t>(history_.size());
   call.begin = computed_;
   call.options = {};
-  if (auto started = start(call, stop); !started)
-    return not_started(std::move(started.error()), stop);
+  if (auto started = start(call, stop); !started) return not_started(std::move(started.error()));
   return settle(call);
 }
 
@@ -408,10 +413,8 @@ Result<Run> Session::submit(std::span<const Token> tokens, const StopToken& stop
   return guard([&]() -> Result<Run> {
     auto run = std::make_unique<detail::RunImpl>(*impl_, stop);
     run->call.settled = true;  // until it is in flight
-    if (auto submitted = impl_->submit(run->call, tokens, run->stop, options); !submitted) {
-      if (submitted.error().code() != Code::stopped) return fail(std::move(submitted));
-      run->call.outcome = detail::stopped_between_runs(run->stop);
-    }
+    if (auto submitted = impl_->submit(run->call, tokens, run->stop, options); !submitted)
+      return fail(std::move(submitted));
     return Run(std::move(run));
   });
 }

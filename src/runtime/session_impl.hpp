@@ -28,6 +28,8 @@ class CallImpl {
   std::uint32_t begin = 0;      ///< the first cell that it computes
   std::uint32_t end = 0;        ///< behind its last cell
   EvaluateOptions options;
+  StopToken stop;
+  bool cut = false;  ///< stopped before all its runs were submitted
   std::unique_ptr<std::vector<float>> logits;
   std::vector<std::unique_ptr<Chunk>> chunks;
   bool settled = false;
@@ -47,7 +49,7 @@ class RunImpl {
 };
 
 /// The outcome of a stop that was seen while nothing ran.
-Outcome stopped_between_runs(const StopToken& stop);
+Outcome stopped_between_runs(const StopToken& stop) noexcept;
 
 /// A session: what is committed, and the calls in flight. One thread at a time, but for stops.
 ///
@@ -75,7 +77,8 @@ class SessionImpl {
 
   Outcome evaluate(std::span<const Token> tokens, const StopToken& stop,
                    const EvaluateOptions& options);
-  /// Starts `call`, which must stay where it is until it is settled.
+  /// Starts `call`, which must stay where it is until it is settled. A stop is not an error: the
+  /// call is then settled as stopped, and those behind it with it.
   Result<void> submit(CallImpl& call, std::span<const Token> tokens, const StopToken& stop,
                       const EvaluateOptions& options);
   /// Waits for a call and the calls before it, commits them or rolls them back, and says what came
@@ -101,6 +104,8 @@ class SessionImpl {
   std::unique_ptr<Chunk> take_chunk();
   std::unique_ptr<std::vector<float>> take_logits();
   Outcome decode(const StopToken& stop);
+  Outcome answer(const GenerateOptions& options, const TextFunction& on_text, const StopToken& stop,
+                 std::uint32_t& tokens);
 
   std::shared_ptr<const ModelImpl> model_;
   SessionOptions options_;

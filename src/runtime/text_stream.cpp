@@ -40,7 +40,9 @@ std::string TextStream::take_held() {
 }
 
 std::string TextStream::flush() {
-  return take_held() + utf8_.flush();
+  held_.reserve(held_.size() + 4);  // if this throws, nothing is lost
+  held_ += utf8_.flush();
+  return take_held();
 }
 
 }  // namespace tacet

@@ -1,97 +1,11 @@
-#include <cstdlib>
-#include <new>
-
 #include "runtime/support.hpp"
+#include "support/failing_allocations.hpp"
 #include "tacet/engine.hpp"
-
-/// Allocations of this thread until one fails; negative: none does.
-static thread_local long allocations_left = -1;
-static thread_local long allocations_made = 0;
-
-static void* allocate(std::size_t size, std::size_t alignment) noexcept {
-  ++allocations_made;
-  if (allocations_left == 0) return nullptr;
-  if (allocations_left > 0) --allocations_left;
-  if (alignment <= alignof(std::max_align_t)) return std::malloc(size != 0 ? size : 1);
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-static void* allocate_or_throw(std::size_t size, std::size_t alignment) {
-  void* memory = allocate(size, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-void* operator new(std::size_t size) {
-  return allocate_or_throw(size, 1);
-}
-void* operator new[](std::size_t size) {
-  return allocate_or_throw(size, 1);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate(size, 1);
-}
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate(size, 1);
-}
-void* operator new(std::size_t size, std::align_val_t a) {
-  return allocate_or_throw(size, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t size, std::align_val_t a) {
-  return allocate_or_throw(size, static_cast<std::size_t>(a));
-}
-void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return allocate(size, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return allocate(size, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
-}
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
-}
 
 namespace tacet {
 namespace {
 
 using namespace test;
-
-/// Lets each allocation of `body` on this thread fail in turn, and the ones behind it succeed.
-/// `body` says whether it succeeded; it must do so in the end, and must not throw. Returns how many
-/// allocations there are.
-template <typename Body>
-long fail_each(const char* what, Body&& body, long step = 1) {
-  for (long n = 0;; n += step) {
-    allocations_left = n;
-    const bool succeeded = body();
-    const bool reached = allocations_left == 0;
-    allocations_left = -1;
-    if (!reached) {
-      EXPECT_TRUE(succeeded) << what << ": no allocation failed";
-      std::printf("%s: up to %ld allocations\n", what, n);
-      return n;
-    }
-  }
-}
 
 TEST(EveryAllocation, OfALoad) {
   const std::string path = model_path("tiny-chat-Q8_0.gguf");
@@ -113,7 +27,7 @@ TEST(EveryAllocation, OfALoad) {
     }
     return true;
   };
-  EXPECT_GT(fail_each("load", load, 7), 1000);
+  EXPECT_GT(fail_each("load", load), 1000);
 }
 
 TEST(EveryAllocation, OfAPromptAndAnAnswer) {
@@ -156,6 +70,7 @@ TEST(EveryAllocation, OfAPromptAndAnAnswer) {
       EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
     }
     if (!generated.done()) engine_failed(generated);
+    EXPECT_EQ(session->tokens().size(), prompt.size() + generated.tokens);
     // The session is usable: the rest of the answer comes.
     EXPECT_TRUE(session->generate({}, [&](std::string_view piece) { text += piece; }, {}).done());
     EXPECT_EQ(text, expected);

@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -86,6 +87,23 @@ TEST(Session, CallsBehindAStoppedOneStopWithIt) {
   EXPECT_TRUE(session->evaluate(tokens, {}, {}).done()) << "the session goes on";
 }
 
+TEST(Session, ACallBehindOneThatDidNotBeginDoesNotCommit) {
+  const FakeModel fake;
+  auto session = new_session(fake.model);
+  const std::vector<Token> tokens = {1, 2};
+  StopSource source;
+  source.request_stop();
+  detail::CallImpl a;
+  detail::CallImpl b;
+  ASSERT_TRUE(session->submit(a, tokens, source.token(), {}));
+  ASSERT_TRUE(session->submit(b, tokens, {}, {}));
+  EXPECT_EQ(session->settle(b).reason, StopReason::parent);
+  EXPECT_EQ(session->settle(a).reason, StopReason::requested);
+  EXPECT_TRUE(session->tokens().empty());
+  EXPECT_EQ(fake.device->steps_executed(), 0U);
+  EXPECT_TRUE(session->evaluate(tokens, {}, {}).done()) << "the session goes on";
+}
+
 TEST(Session, ACallBehindOneThatFailedUnseenDoesNotCommit) {
   const FakeModel fake;
   auto session = new_session(fake.model);
@@ -126,6 +144,16 @@ TEST(Session, AStoppedTokenBeginsNothing) {
   EXPECT_EQ(outcome.reason, StopReason::shutdown);
   EXPECT_EQ(fake.device->steps_executed(), 0U);
   EXPECT_EQ(session->pages().pool()->used(), 0U);
+}
+
+TEST(Session, AnAllocationLooksAtTheStop) {
+  const auto device = std::move(make_cpu_device({.threads = 1}).value());
+  StopSource source;
+  EXPECT_TRUE(device->allocate(1 << 20, "a test", source.token()));
+  source.request_stop();
+  const auto stopped = device->allocate(1 << 20, "a test", source.token());
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), Code::stopped);
 }
 
 TEST(Session, OtherSessionsGoOn) {
@@ -170,6 +198,83 @@ TEST(Session, KeepProgressKeepsWholeChunks) {
   auto whole = new_session(model, {.context = 1024});
   ASSERT_TRUE(whole->evaluate(tokens, {}, {}).done());
   EXPECT_TRUE(Snapshot(*session) == Snapshot(*whole));
+}
+
+TEST(Session, KeepProgressOfNoTokenChangesNothing) {
+  const ModelPointer model = cpu_model();
+  auto session = new_session(model, {.context = 1024});
+  const auto tokens = long_prompt(detail::chunk_rows - 1);
+  ASSERT_TRUE(session->evaluate(tokens, {}, {}).done());
+  ASSERT_TRUE(session->generate({.max_tokens = 1}, {}, {}).done());
+  const Snapshot before(*session);  // the last token of the first chunk is not computed yet
+  auto polls = std::make_shared<detail::PollCountdown>(600);
+  const Outcome outcome =
+      session->evaluate(long_prompt(40), detail::countdown_token(polls), {.keep_progress = true});
+  ASSERT_TRUE(outcome.stopped());
+  EXPECT_EQ(outcome.tokens, 0U);
+  EXPECT_FALSE(session->logits().empty());
+  EXPECT_TRUE(Snapshot(*session) == before);
+}
+
+TEST(Session, AStoppedAnswerGoesOnWithoutTheSeed) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = question(model, "Tell me a story about a fox.");
+  GenerateOptions options{.max_tokens = 30, .sampler = {.temperature = 1.5F, .seed = 5}};
+  std::string whole;
+  std::string pieces;
+  auto session = new_session(model);
+  ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+  ASSERT_TRUE(session->generate(options, [&](std::string_view t) { whole += t; }, {}).done());
+
+  session = new_session(model);
+  ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+  StopSource source;
+  int delivered = 0;
+  const auto take = [&](std::string_view piece) {
+    pieces += piece;
+    if (++delivered == 5) source.request_stop();
+  };
+  const Outcome stopped = session->generate(options, take, source.token());
+  ASSERT_TRUE(stopped.stopped());
+  options.sampler.seed.reset();
+  options.max_tokens -= stopped.tokens;
+  ASSERT_TRUE(session->generate(options, take, {}).done());
+  EXPECT_EQ(pieces, whole);
+}
+
+TEST(Session, TheCallersFloatModeChangesNothing) {
+#if defined(__x86_64__)
+  const ModelPointer model = cpu_model("tiny-chat-f16.gguf", cpu::Isa::portable, 1);
+  const auto prompt = long_prompt(4);
+  auto expected = new_session(model);
+  ASSERT_TRUE(expected->evaluate(prompt, {}, {}).done());
+  auto session = new_session(model);
+  const unsigned before = __builtin_ia32_stmxcsr();
+  const unsigned flushing = before | 0xe040;  // subnormals to zero, towards zero
+  __builtin_ia32_ldmxcsr(flushing);
+  const bool done = session->evaluate(prompt, {}, {}).done();
+  const unsigned after = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(before);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(after & 0xe040U, 0xe040U) << "it is the caller's again";
+  EXPECT_TRUE(Snapshot(*session) == Snapshot(*expected));
+#else
+  GTEST_SKIP() << "written for x86-64";
+#endif
+}
+
+TEST(Session, SessionsOnManyThreadsShareADevice) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(5);
+  const Snapshot expected = after(model, prompt);
+  std::vector<std::thread> threads;
+  std::array<int, 3> right{};
+  for (int& count : right)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) count += after(model, prompt) == expected ? 1 : 0;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, (std::array<int, 3>{10, 10, 10}));
 }
 
 TEST(Session, GenerateLosesOnlyTheTokenInFlight) {
@@ -286,6 +391,22 @@ TEST(Session, AFullContextIsAnErrorThatLosesNothing) {
   }
 }
 
+TEST(Session, AFullContextDeliversWhatAStopStringHeldBack) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = question(model, "Tell me a story about a fox.");
+  auto session = new_session(model, {.context = static_cast<std::uint32_t>(prompt.size()) + 6});
+  ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+  const std::string story = answer(model, prompt);
+  std::string text;
+  const Outcome outcome = session->generate({.stop = {story.substr(0, 60) + "#"}},
+                                            [&](std::string_view piece) { text += piece; }, {});
+  ASSERT_EQ(outcome.status, Status::failed);
+  EXPECT_EQ(outcome.error->code(), Code::context_full);
+  EXPECT_EQ(outcome.tokens, 6U);
+  EXPECT_FALSE(text.empty());
+  EXPECT_EQ(text, model->tokenizer().decode(session->tokens().last(6), false));
+}
+
 TEST(Session, BadTokensAreRefused) {
   const ModelPointer model = cpu_model();
   auto session = new_session(model);
@@ -321,6 +442,7 @@ TEST(Session, DeviceMemoryThatEndsIsAnErrorThatSaysSo) {
   EXPECT_EQ(outcome.error->code(), Code::out_of_memory);
   EXPECT_NE(outcome.error->message().find("a page of the KV cache"), std::string_view::npos);
   EXPECT_TRUE(session->tokens().empty());
+  EXPECT_EQ(session->pages().pool()->used(), 0U) << "other sessions can have them";
   EXPECT_TRUE(session->evaluate(long_prompt(2), {}, {}).done()) << "what fits still works";
 }
 

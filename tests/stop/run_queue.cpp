@@ -199,6 +199,22 @@ TEST(RunQueue, TheRelayCarriesABytesAndADeadline) {
   EXPECT_GE(Clock::now(), deadline);
 }
 
+TEST(RunQueue, TheRelayStopsAQueuedRunAndGoesOn) {
+  FakeTape fake(4);
+  fake.device().hold_at(2);
+  volatile unsigned char byte = 0;
+  volatile unsigned char other = 0;
+  RunHandle first = fake.submit();
+  fake.device().wait_until_held();
+  RunHandle queued = fake.submit(StopToken::byte(&byte));
+  RunHandle behind = fake.submit(StopToken::byte(&other));
+  __atomic_store_n(&byte, 1, __ATOMIC_RELAXED);
+  EXPECT_EQ(queued.wait().status, RunStatus::stopped);
+  __atomic_store_n(&other, 1, __ATOMIC_RELAXED);
+  EXPECT_EQ(behind.wait().status, RunStatus::stopped);
+  EXPECT_FALSE(first.finished());
+}
+
 TEST(RunQueue, ACallbackRunsOnlyOnTheThreadThatWaits) {
   FakeTape fake(4);
   fake.device().hold_at(2);

@@ -158,6 +158,20 @@ TEST(StopCallback, RunsAtOnceIfStopped) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(StopCallback, CallsComeInTheOrderOfTheRegistrations) {
+  StopSource source;
+  std::vector<int> order;
+  const StopCallback a(source.token(), [&](StopReason) { order.push_back(1); });
+  auto gone =
+      std::make_unique<StopCallback>(source.token(), [&](StopReason) { order.push_back(9); });
+  const StopCallback b(source.token(), [&](StopReason) { order.push_back(2); });
+  const StopCallback empty(source.token(), {});
+  gone.reset();
+  const StopCallback c(source.token(), [&](StopReason) { order.push_back(3); });
+  source.request_stop();
+  EXPECT_EQ(order, (std::vector{1, 2, 3}));
+}
+
 TEST(StopCallback, IsNotCalledOnceRemoved) {
   StopSource source;
   int calls = 0;

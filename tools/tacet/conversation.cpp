@@ -63,7 +63,8 @@ Result<Answer> Conversation::ask(std::string_view text, const GenerateOptions& o
 /// Whether the session's tokens from `first` on are just `text`: what a stop string or a cut
 /// character withholds is not.
 bool Conversation::stands_for(std::size_t first, std::string_view text) const {
-  return model_.detokenize(session_.tokens().subspan(first)) == text;
+  const auto held = model_.detokenize(session_.tokens().subspan(first));
+  return held && *held == text;
 }
 
 Result<Answer> Conversation::complete(std::string_view text, const GenerateOptions& options,

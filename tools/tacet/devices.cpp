@@ -15,7 +15,9 @@ int devices(bool json) {
   if (!engine) return complain(engine.error());
   Json list = Json::array();
   Table table({"device", "description", ">memory", ">free", ">stop bound"});
-  for (const DeviceDescription& device : engine->devices()) {
+  const Result<std::vector<DeviceDescription>> devices = engine->devices();
+  if (!devices) return complain(devices.error());
+  for (const DeviceDescription& device : *devices) {
     list.push_back({{"name", device.name},
                     {"description", device.description},
                     {"memory_total", device.memory_total},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/float_mode.hpp"
 #include "base/spin.hpp"
 
 namespace tacet::cpu {
@@ -52,11 +53,11 @@ CpuExecutor::~CpuExecutor() {
 }
 
 void CpuExecutor::start(RunState& run) noexcept {
+  std::uint64_t chunks = 0;
   {
     const std::lock_guard lock(mutex_);
     run_ = &run;
     tape_ = static_cast<const CpuTape*>(run.request().tape);
-    std::uint64_t chunks = 0;
     for (std::size_t i = 0; i < tape_->steps_.size(); ++i) {
       tape_->first_chunk_[i] = chunks;
       chunks += tape_->steps_[i].count(tape_->steps_[i].arguments, run.request().args);
@@ -67,7 +68,8 @@ void CpuExecutor::start(RunState& run) noexcept {
     open_ = chunks != 0;
     started_.fetch_add(1, std::memory_order_release);
   }
-  if (chunks_ == 0)
+  // By now another run may be the current one.
+  if (chunks == 0)
     end_run();
   else
     wake_.notify_all();
@@ -145,6 +147,7 @@ void CpuExecutor::take_chunks(std::byte* scratch, const detail::HostSignals* cal
     if (reason != StopReason::none) run.raise(reason, Clock::now());
     return reason != StopReason::none;
   };
+  const DefaultFloatMode float_mode;
   std::size_t step = 0;
   for (;;) {
     const std::uint64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);

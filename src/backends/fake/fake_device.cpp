@@ -113,7 +113,8 @@ class FakeDeviceImpl final : public FakeDevice, public Executor {
       if (kernel.op == node.op) return &kernel;
     return nullptr;
   }
-  Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose) override {
+  Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose,
+                                           const StopToken&) override {
     if (bytes > memory_free())
       return fail(Code::out_of_memory,
                   "{} has no {} bytes for {} ({} are free); use a smaller context or model.",

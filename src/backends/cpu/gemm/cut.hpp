@@ -37,7 +37,8 @@ template <typename S>
   // As many activation rows as fit beside one tile of weights, then as many tiles as fit.
   const double fit = (target_seconds / (length * step) - load) / mac;
   const std::uint32_t limit = 24;
-  std::uint32_t rows = fit < 6 ? 6 : fit > limit ? limit : static_cast<std::uint32_t>(fit) / 6 * 6;
+  std::uint32_t rows = fit > limit ? limit : static_cast<std::uint32_t>(most(fit, 1.0));
+  if (rows > 6) rows = rows / 6 * 6;
   rows = least(rows, x_rows);
   const double row_seconds = length * (load + rows * mac);
   const std::uint32_t weights = least(items_per_chunk(weight_rows, row_seconds), max_block_rows);
