@@ -50,6 +50,17 @@ class Stops(Endless):
         self.assertEqual(run.returncode, 1)
         self.assertRegex(said.decode(), r"\Atacet: [^\n]*cut short[^\n]*--read[^\n]*\n\Z")
 
+    def test_terminate_before_a_prompt_that_does_not_fit(self):
+        # Short enough to be tokenized, which takes a while, and too long for the context.
+        run = program.start("run", "--ctx", "400000", stdin=program.subprocess.PIPE)
+        run.stdin.write(b"a b c d " * (1 << 19))
+        run.stdin.close()
+        run.stdin = None
+        time.sleep(0.5)
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=program.PATIENCE)
+        self.assertEqual(run.returncode, 143)
+
     def test_prompt_that_is_far_too_long(self):
         begin = time.monotonic()
         run = program.tacet("run", "--json", text=b"hello, World " * (50 << 16))
