@@ -27,6 +27,8 @@ class BlockedReaders(Endless):
         run = subprocess.Popen([program.PATH, "run", *self.endless, *options, STORY], stdin=subprocess.DEVNULL,
                                stdout=writer, stderr=writer if both else subprocess.DEVNULL)
         os.close(writer)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
         return run
 
     def test_deadline(self):
