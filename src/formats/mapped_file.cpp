@@ -16,7 +16,9 @@ namespace tacet {
 namespace {
 
 constexpr std::size_t kStep = 256 << 10;
-constexpr std::size_t kProgressStep = 4 << 20;
+/// Between two calls of the progress: so much, and at least a part of the whole.
+constexpr std::uint64_t kProgressStep = 4 << 20;
+constexpr std::uint64_t kProgressCalls = 256;
 constexpr std::align_val_t kAlignment{64};
 
 /// An open file descriptor.
@@ -38,10 +40,13 @@ class Descriptor {
 class Pace {
  public:
   Pace(const StopToken& stop, const Progress& progress, std::uint64_t total)
-      : stop_(stop), progress_(progress), total_(total) {}
+      : stop_(stop),
+        progress_(progress),
+        total_(total),
+        step_(std::max(kProgressStep, total / kProgressCalls)) {}
 
   Result<void> at(std::uint64_t done) {
-    if (progress_ && (done == total_ || done - told_ >= kProgressStep)) {
+    if (progress_ && (done == total_ || done - told_ >= step_)) {
       told_ = done;
       progress_(done, total_);
     }
@@ -55,8 +60,13 @@ class Pace {
   const StopToken& stop_;
   const Progress& progress_;
   std::uint64_t total_;
+  std::uint64_t step_;
   std::uint64_t told_ = 0;
 };
+
+tl::unexpected<Error> not_regular(const std::string& path) {
+  return fail(Code::invalid_argument, "'{}' is not a regular file; copy it into one first.", path);
+}
 
 Result<Descriptor> open_file(const std::string& path) {
   // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
@@ -68,6 +78,10 @@ Result<Descriptor> open_file(const std::string& path) {
   }
   if (error == EACCES || error == EPERM) {
     return fail(Code::io, "No permission to read '{}'; give yourself read access to it.", path);
+  }
+  if (error == ENXIO) return not_regular(path);
+  if (error == ENAMETOOLONG) {
+    return fail(Code::invalid_argument, "The name '{}' is too long; check the path.", path);
   }
   return fail(Code::io, "'{}' can not be opened ({}); check the path and the disk.", path,
               std::strerror(error));
@@ -83,8 +97,7 @@ Result<std::size_t> regular_size(const Descriptor& file, const std::string& path
     return fail(Code::invalid_argument, "'{}' is a directory; name a file in it.", path);
   }
   if (!S_ISREG(status.st_mode)) {
-    return fail(Code::invalid_argument, "'{}' is not a regular file; copy it into one first.",
-                path);
+    return not_regular(path);
   }
   if (status.st_size == 0) {
     return fail(Code::corrupt, "'{}' is empty; download or convert it again.", path);
@@ -148,8 +161,9 @@ Result<FileBytes> FileBytes::load(const std::string& path, const FileOptions& op
     result.copy_.reset(static_cast<std::byte*>(::operator new(*size, kAlignment, std::nothrow)));
     if (result.copy_ == nullptr) {
       return fail(Code::out_of_memory,
-                  "No memory for the {} bytes of '{}'; free some, or load it as a map.", *size,
-                  path);
+                  "No memory for the {} bytes of '{}'; free some, raise the limit (ulimit -v), or "
+                  "map the file instead (LoadMode::map; without --read).",
+                  *size, path);
     }
     const std::span<std::byte> to(result.copy_.get(), *size);
     if (auto ok = read_into(*file, path, to, options); !ok) return fail(std::move(ok));
@@ -160,9 +174,17 @@ Result<FileBytes> FileBytes::load(const std::string& path, const FileOptions& op
   void* address = ::mmap(nullptr, *size, PROT_READ, MAP_SHARED, file->get(), 0);
   if (address == MAP_FAILED) {
     const int error = errno;
-    return fail(error == ENOMEM ? Code::out_of_memory : Code::io,
-                "'{}' ({} bytes) can not be mapped ({}); load it in the mode read instead.", path,
-                *size, std::strerror(error));
+    if (error == ENOMEM) {
+      return fail(
+          Code::out_of_memory,
+          "No address space for the {} bytes of '{}'; raise the limit (ulimit -v), or use a "
+          "smaller file.",
+          *size, path);
+    }
+    return fail(
+        Code::io,
+        "'{}' can not be mapped ({}); copy it into memory instead (LoadMode::read; --read).", path,
+        std::strerror(error));
   }
   result.map_ =
       std::unique_ptr<const std::byte, Unmap>(static_cast<const std::byte*>(address), Unmap{*size});

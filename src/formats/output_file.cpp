@@ -33,6 +33,14 @@ tl::unexpected<Error> write_error(int error, std::string_view path) {
         Code::io,
         "'{}' is larger than this disk or this account allows; name a file on another disk.", path);
   }
+  if (error == ENAMETOOLONG) {
+    return fail(Code::invalid_argument, "The name '{}' is too long; choose a shorter one.", path);
+  }
+  if (error == EEXIST) {
+    return fail(
+        Code::io,
+        "'{}' has too many unfinished files beside it; remove those that begin with .part-.", path);
+  }
   return fail(Code::io, "Writing '{}' failed ({}); check the disk.", path, std::strerror(error));
 }
 
@@ -43,7 +51,10 @@ Result<std::string> replaceable(const std::string& path) {
                 "The output path is empty or holds a zero byte; name a file.");
   }
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return path;
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENAMETOOLONG) return write_error(ENAMETOOLONG, path);
+    return path;
+  }
   if (S_ISDIR(status.st_mode)) {
     return fail(Code::invalid_argument, "'{}' is a directory; name a file in it.", path);
   }
@@ -52,6 +63,23 @@ Result<std::string> replaceable(const std::string& path) {
   }
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
   return real != nullptr ? std::string(real.get()) : path;
+}
+
+/// Whether a file without a name can be given one: through /proc, since the direct way is for root.
+bool names_later() noexcept {
+  return ::access("/proc/self/fd", X_OK) == 0;
+}
+
+/// Calls `make` with names in `folder` until it is true for one, which is then `name`. 0, or errno.
+template <typename Make>
+int take_name(const std::string& folder, std::string& name, const Make& make) {
+  for (int i = 0; i < kNameAttempts; ++i) {
+    // Not made from the target's name, which may be as long as a name can be.
+    name = fmt::format("{}/.part-{}-{}", folder, ::getpid(), i);
+    if (make(name.c_str())) return 0;
+    if (errno != EEXIST && errno != EINTR) return errno;
+  }
+  return EEXIST;
 }
 
 std::string folder_of(const std::string& path) {
@@ -75,24 +103,22 @@ Result<OutputFile> OutputFile::create(const std::string& path, std::uint64_t exp
                   path, expected_bytes, available);
     }
   }
-  for (int i = 0; i < kNameAttempts; ++i) {
-    std::string temporary = fmt::format("{}.part-{}-{}", *target, ::getpid(), i);
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) return OutputFile(fd, std::move(*target), std::move(temporary));
-    const int error = errno;
-    if (error == EEXIST || error == EINTR) continue;
-    if (error == ENOENT || error == ENOTDIR) {
-      return fail(Code::not_found, "There is no folder '{}' to write to; make it first.", folder);
-    }
-    if (error == EACCES || error == EPERM || error == EROFS) {
-      return fail(Code::io, "No permission to write in '{}'; name a file in another folder.",
-                  folder);
-    }
-    return write_error(error, path);
+  // A file without a name vanishes with the process, however that ends.
+  int fd = names_later() ? ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666) : -1;
+  if (fd >= 0) return OutputFile(fd, std::move(*target), {});
+  std::string temporary;
+  const int error = take_name(folder, temporary, [&fd](const char* name) {
+    fd = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return fd >= 0;
+  });
+  if (error == 0) return OutputFile(fd, std::move(*target), std::move(temporary));
+  if (error == ENOENT || error == ENOTDIR) {
+    return fail(Code::not_found, "There is no folder '{}' to write to; make it first.", folder);
   }
-  return fail(Code::io,
-              "'{}' has too many unfinished files beside it; remove those that end in .part-*.",
-              path);
+  if (error == EACCES || error == EPERM || error == EROFS) {
+    return fail(Code::io, "No permission to write in '{}'; name a file in another folder.", folder);
+  }
+  return write_error(error, path);
 }
 
 OutputFile::OutputFile(int fd, std::string target, std::string temporary) noexcept
@@ -121,7 +147,19 @@ OutputFile::~OutputFile() {
 void OutputFile::discard() noexcept {
   if (fd_ < 0) return;
   ::close(std::exchange(fd_, -1));
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+bool OutputFile::name_temporary() {
+  if (!temporary_.empty()) return true;
+  const std::string self = fmt::format("/proc/self/fd/{}", fd_);
+  std::string name;
+  errno = take_name(folder_of(target_), name, [&self](const char* free) {
+    return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, free, AT_SYMLINK_FOLLOW) == 0;
+  });
+  if (errno != 0) return false;
+  temporary_ = std::move(name);
+  return true;
 }
 
 Result<void> OutputFile::write(std::span<const std::byte> bytes) {
@@ -141,7 +179,8 @@ Result<void> OutputFile::write(std::span<const std::byte> bytes) {
 
 Result<void> OutputFile::commit() {
   if (fd_ < 0) return fail(Code::internal, "This output file is closed; report this as a defect.");
-  if (::fsync(fd_) != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) {
+  if (::fsync(fd_) != 0 || !name_temporary() ||
+      ::rename(temporary_.c_str(), target_.c_str()) != 0) {
     const int error = errno;
     discard();
     return write_error(error, target_);

@@ -23,6 +23,10 @@ struct PromptPart {
 Result<std::vector<PromptPart>> chat_prompt(const Model& model,
                                             std::span<const ChatMessage> messages);
 
+/// Refuses, without tokenizing it, a text of `bytes` that is too long for `context` whatever its
+/// tokens are. Error: context_full.
+Result<void> check_length(const Model& model, std::size_t bytes, std::uint32_t context);
+
 std::string joined(std::span<const PromptPart> parts);
 
 /// The tokens of `parts` without their first `skip` bytes.

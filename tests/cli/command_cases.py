@@ -101,6 +101,12 @@ class Commands(Case):
         said = self.succeeds("bench", "stop", "--stops", "3", "--pairs", "1", "--via", "byte")
         self.assertRegex(said, r"prompt: stop to return +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+\n")
 
+    def test_verbose(self):
+        run = program.tacet("run", "-v", "--threads", "2", "What is 17 + 25?")
+        self.assertEqual((run.returncode, run.stdout), (0, b"17 + 25 = 42.\n"))
+        self.assertRegex(run.stderr.decode(), r"\Atacet: Loaded tiny-chat \(embedded\) in [\d.]+ \w+: qwen3, [^\n]+\n"
+                                              r"tacet: It runs on cpu: [^\n]*\n\Z")
+
     def test_demo(self):
         said = self.succeeds("demo")
         self.assertIn("17 + 25 = 42.", said)

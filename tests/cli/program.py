@@ -60,7 +60,7 @@ class Terminal:
         # A session of its own, so that the terminal's ^C reaches the program.
         self.process = subprocess.Popen([PATH, *arguments], stdin=slave, stdout=slave, stderr=slave,
                                         start_new_session=True, preexec_fn=lambda: take_terminal(slave))
-        os.close(slave)
+        self.slave = slave
 
     def __enter__(self):
         return self
@@ -70,6 +70,7 @@ class Terminal:
             self.process.kill()
         self.process.wait()
         os.close(self.master)
+        os.close(self.slave)
 
     def type(self, keys):
         os.write(self.master, keys.encode())

@@ -1,9 +1,11 @@
 """Ctrl-C, SIGTERM, deadlines, and readers that leave."""
 
 import json
+import os
 import re
 import signal
 import time
+from pathlib import Path
 
 import program
 from program import Case, Terminal
@@ -36,6 +38,37 @@ class Stops(Endless):
 
     def test_terminate(self):
         self.stopped_by(signal.SIGTERM, 143)
+
+    def test_hang_up(self):
+        self.stopped_by(signal.SIGHUP, 129)
+
+    def test_model_that_is_cut_short_in_use(self):
+        run = program.start("run", *self.endless, STORY)
+        run.stdout.read(20)
+        os.truncate(self.folder / "noise.gguf", 5000)
+        _, said = run.communicate(timeout=program.PATIENCE)
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(said.decode(), r"\Atacet: [^\n]*cut short[^\n]*--read[^\n]*\n\Z")
+
+    def test_terminate_before_a_prompt_that_does_not_fit(self):
+        # Short enough to be tokenized, which takes a while, and too long for the context.
+        run = program.start("run", "--ctx", "400000", stdin=program.subprocess.PIPE)
+        run.stdin.write(b"a b c d " * (1 << 19))
+        run.stdin.close()
+        run.stdin = None
+        time.sleep(0.5)
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=program.PATIENCE)
+        self.assertEqual(run.returncode, 143)
+
+    def test_prompt_that_is_far_too_long(self):
+        begin = time.monotonic()
+        run = program.tacet("run", "--json", text=b"hello, World " * (50 << 16))
+        self.assertLess(time.monotonic() - begin, 10)
+        answer = json.loads(run.stdout)
+        self.assertEqual((run.returncode, answer["outcome"]["error"]["code"]), (1, "context_full"))
+        self.assertRegex(run.stderr.decode(), r"\Atacet: [^\n]*bytes[^\n]*--ctx[^\n]*\n\Z")
+        self.refuses(1, "bytes", "run", "--raw", text=b"hello " * 100_000)
 
     def test_interrupt_with_json(self):
         # Nothing shows that the answer has begun; on a slow machine the signal may meet the load.
@@ -84,13 +117,39 @@ class Stops(Endless):
 
     def test_synth_leaves_no_file(self):
         run = program.start("synth", "qwen3-0.6b", "f16", str(self.folder / "big.gguf"))
-        end = time.monotonic() + program.PATIENCE
-        while not list(self.folder.glob("*big*")) and time.monotonic() < end:
-            time.sleep(0.05)
+        self.until_it_writes(run)
         run.send_signal(signal.SIGINT)
         text, said = run.communicate(timeout=program.PATIENCE)
         self.assertEqual((run.returncode, text, said), (130, b"", b""))
-        self.assertEqual(list(self.folder.glob("*big*")), [])
+        self.assertEqual(self.left(), [])
+
+    def until_it_writes(self, run):
+        """The file may have no name yet, but it is open."""
+        def holds(link):
+            try:
+                return str(link.readlink()).startswith(f"{self.folder}/")
+            except FileNotFoundError:
+                return False
+        end = time.monotonic() + program.PATIENCE
+        while not any(map(holds, Path(f"/proc/{run.pid}/fd").iterdir())) and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def left(self):
+        return [file.name for file in self.folder.iterdir() if file.name != "noise.gguf"]
+
+    def test_synth_leaves_no_file_after_any_signals(self):
+        try:
+            os.close(os.open(self.folder, os.O_TMPFILE | os.O_WRONLY))
+        except OSError:
+            self.skipTest("this disk has no files without names")
+        for signals in ((signal.SIGHUP,), (signal.SIGTERM, signal.SIGINT), (signal.SIGKILL,)):
+            run = program.start("synth", "qwen3-0.6b", "f16", str(self.folder / "big.gguf"))
+            self.until_it_writes(run)
+            for number in signals:
+                run.send_signal(number)
+            run.communicate(timeout=program.PATIENCE)
+            self.assertNotEqual(run.returncode, 0)
+            self.assertEqual(self.left(), [], signals)
 
 
 class Chats(Endless):
@@ -124,6 +183,30 @@ class Chats(Endless):
         first = self.ask(chat, STORY)
         self.assertEqual(self.ask(chat, "/clear"), "")
         self.assertEqual(self.ask(chat, STORY), first)
+
+    def test_commands(self):
+        chat = self.chat()
+        for line in ("/help", "/what", " /help "):
+            self.assertIn("/clear begins", self.ask(chat, line))
+        self.assertEqual(self.ask(chat, "/clear "), "")
+        chat.type("/exit \n")
+        self.assertEqual(chat.ends(), 0)
+        chat = self.chat()
+        chat.type("/quit\n")
+        self.assertEqual(chat.ends(), 0)
+
+    def test_clear_is_named_only_where_it_helps(self):
+        chat = self.chat("--ctx", "64")
+        self.assertNotIn("/clear", self.ask(chat, "a b c " * 100))
+        self.ask(chat, "What is 17 + 25?")
+        self.assertNotIn("/clear", self.ask(chat, "a b c " * 100))
+        said = [self.ask(chat, "What is 17 + 25?") for _ in range(6)]
+        self.assertIn("[/clear begins", "".join(said))
+
+    def test_input_that_does_not_block(self):
+        chat = self.chat()
+        os.set_blocking(chat.slave, False)
+        self.assertEqual(self.ask(chat, "What is 17 + 25?"), "17 + 25 = 42.")
 
     def test_interrupt_at_the_prompt_leaves(self):
         chat = self.chat()

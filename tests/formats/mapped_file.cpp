@@ -1,7 +1,10 @@
 #include "formats/mapped_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -184,6 +187,40 @@ TEST(Prefault, AnyPieceOfMemory) {
                        [&](std::uint64_t done, std::uint64_t) { last = done; }));
   EXPECT_EQ(last, 600'001U);
   EXPECT_TRUE(prefault({}, {}));
+}
+
+TEST(Prefault, TellsTheProgressOfMuchMemoryInAFewHundredSteps) {
+  constexpr std::size_t size = std::size_t{2} << 30;
+  void* address =
+      ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) GTEST_SKIP() << "there is no address space of 2 GiB";
+  std::uint64_t last = 0;
+  int calls = 0;
+  EXPECT_TRUE(prefault({static_cast<const std::byte*>(address), size}, {},
+                       [&](std::uint64_t done, std::uint64_t) {
+                         last = done;
+                         ++calls;
+                       }));
+  EXPECT_EQ(last, size);
+  EXPECT_GT(calls, 100);
+  EXPECT_LE(calls, 257);
+  ::munmap(address, size);
+}
+
+TEST(LoadOfASocket, IsRefusedAsNoRegularFile) {
+  const test::TemporaryFolder folder;
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const std::string path = folder / "s";
+  ASSERT_LT(path.size(), sizeof name.sun_path);
+  path.copy(name.sun_path, path.size());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  const auto file = FileBytes::load(path);
+  ::close(socket);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code(), Code::invalid_argument);
+  EXPECT_NE(file.error().message().find("not a regular file"), std::string_view::npos);
 }
 
 }  // namespace

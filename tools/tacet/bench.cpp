@@ -55,6 +55,10 @@ Result<Speed> measure(const Model& model, const BenchOptions& options, std::stri
 }
 
 int bench(const BenchOptions& options) {
+  if (options.prompt == 0 && options.decode == 0) {
+    complain("--prompt 0 and --decode 0 leave nothing to measure; give one of them tokens.");
+    return kUsage;
+  }
   tl::expected<Opened, int> opened = open_model(options.model);
   if (!opened) return opened.error();
   Result<Session> session = opened->model.new_session(options.session);
@@ -100,13 +104,13 @@ void add_bench(CLI::App& app, Job& job) {
   add_session_options(*command, options->session);
   command->add_option("--prompt", options->prompt, "tokens of the prompt (default 512; 0: skip it)")
       ->type_name("N")
-      ->check(in_range(0, 1 << 20));
+      ->transform(whole_number(0, kMostTokens));
   command->add_option("--decode", options->decode, "tokens one by one (default 128; 0: skip it)")
       ->type_name("N")
-      ->check(in_range(0, 1 << 20));
+      ->transform(whole_number(0, kMostTokens));
   command->add_option("--repeat", options->repeat, "how often each is measured (default 5)")
       ->type_name("N")
-      ->check(in_range(1, 10000));
+      ->transform(whole_number(1, 10000));
   command->add_flag("--json", options->json, "print a JSON array");
   command->footer(
       "pp512 is a prompt of 512 tokens in one call, tg128 128 tokens in a call each, without a\n"

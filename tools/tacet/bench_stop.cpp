@@ -18,6 +18,9 @@ namespace {
 
 /// How long an undisturbed call may take, so that hundreds of them can be stopped.
 constexpr std::chrono::milliseconds kCallTime{400};
+/// A decode begins with a prompt of up to so many tokens.
+constexpr std::uint32_t kDecodePrompt = 32;
+constexpr std::uint32_t kLeastContext = 2 * kDecodePrompt;
 
 constexpr const char* kFooter =
     "A second thread sleeps until a moment drawn uniformly from the length of the undisturbed "
@@ -125,9 +128,14 @@ int bench_stop(BenchStopOptions options) {
   const Model& model = opened->model;
   Result<Session> session = model.new_session(options.session);
   if (!session) return complain(session.error());
-  // A decode begins with a prompt of up to 32 tokens.
   const std::uint32_t room = session->context();
-  const std::uint32_t decode_room = room > 64 ? room - 32 : room / 2;
+  if (room < kLeastContext) {
+    complain(
+        fmt::format("A context of {} tokens is too small to measure stops; give --ctx {} or more.",
+                    room, kLeastContext));
+    return kUsage;
+  }
+  const std::uint32_t decode_room = room - kDecodePrompt;
 
   Result<std::uint32_t> prompt_tokens = call_tokens(model, options, true, room);
   if (!prompt_tokens) return complain(prompt_tokens.error());
@@ -171,19 +179,21 @@ void add_bench_stop(CLI::App& bench, Job& job) {
   add_session_options(*command, options->session);
   command->add_option("--stops", options->trials.stops, "of each kind (default 400)")
       ->type_name("N")
-      ->check(in_range(1, 1'000'000));
+      ->transform(whole_number(1, 1'000'000));
   command
       ->add_option("--pairs", options->trials.pairs,
                    "of timings for the slowdown (default: 40 to 400, for about 12 s)")
       ->type_name("N")
-      ->check(in_range(1, 1'000'000));
+      ->transform(whole_number(1, 1'000'000));
   command->add_option("--prompt", options->prompt, "tokens of the prompt")
       ->type_name("N")
-      ->check(in_range(1, 1 << 20));
+      ->transform(whole_number(1, kMostTokens));
   command->add_option("--decode", options->decode, "tokens of the answer")
       ->type_name("N")
-      ->check(in_range(1, 1 << 20));
-  command->add_option("--seed", options->trials.seed, "of the moments (default 1)")->type_name("N");
+      ->transform(whole_number(1, kMostTokens));
+  command->add_option("--seed", options->trials.seed, "of the moments (default 1)")
+      ->type_name("N")
+      ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   const std::map<std::string, StopVia> via = {{"source", StopVia::source}, {"byte", StopVia::byte}};
   command
       ->add_option_function<std::string>(
@@ -191,10 +201,16 @@ void add_bench_stop(CLI::App& bench, Job& job) {
           "what is stored: source, a StopSource's request (default), or byte, a byte of the "
           "caller's")
       ->type_name("KIND")
-      ->check(CLI::IsMember(via));
+      ->check(one_of({"source", "byte"}));
   command->add_flag("--json", options->json, "print one JSON object");
   command->footer(kFooter);
-  command->callback([&job, options] { job = [options] { return bench_stop(*options); }; });
+  command->callback([&job, &bench, options] {
+    for (const CLI::Option* option : bench.get_options())
+      if (option->count() != 0)
+        throw CLI::ArgumentMismatch(
+            fmt::format("{} stands before 'stop'; write it behind", option->get_name()));
+    job = [options] { return bench_stop(*options); };
+  });
 }
 
 }  // namespace tacet::cli

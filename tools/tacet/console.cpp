@@ -1,27 +1,58 @@
 #include "tacet/console.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
 
+#include "base/result.hpp"
 #include "tacet/exit_codes.hpp"
 
 namespace tacet::cli {
 namespace {
 
+/// How long a stop may wait to be seen while a reader is behind.
+constexpr int kLookMilliseconds = 10;
+constexpr std::size_t kLongestSentence = 1000;
+
+/// Whether `fd` is ready within `milliseconds` (-1: whenever that is). What is wrong with it counts
+/// as ready: the call on it says more.
+bool ready(int fd, short events, int milliseconds) {
+  pollfd one{fd, events, 0};
+  return ::poll(&one, 1, milliseconds) > 0;
+}
+
 /// 0, or the errno of the first write that failed.
-int write_all(int fd, std::string_view text) {
+int write_all(int fd, std::string_view text, const StopToken& stop = {}) {
   while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
+    const bool stopped = stop.stop_requested();
+    if (!ready(fd, POLLOUT, stopped ? 0 : stop.possible() ? kLookMilliseconds : -1)) {
+      if (stopped) return 0;
+      continue;
+    }
+    // A pipe that is ready takes so much without blocking.
+    const ssize_t written = ::write(fd, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (written < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;
+}
+
+/// `line` without its middle if it is long, cut between characters.
+std::string shortened(std::string line) {
+  if (line.size() <= kLongestSentence) return line;
+  const auto inside = [&](std::size_t i) { return (line[i] & 0xC0) == 0x80; };
+  std::size_t from = kLongestSentence / 2;
+  while (from > 0 && inside(from)) --from;
+  std::size_t to = line.size() - kLongestSentence / 2;
+  while (to < line.size() && inside(to)) ++to;
+  return line.replace(from, to - from, " ... ");
 }
 
 /// The width of `text` on a terminal, counting a character as one column.
@@ -40,8 +71,8 @@ std::string scaled(double value, std::string_view unit, std::string_view plain) 
 
 }  // namespace
 
-int print(std::string_view text) {
-  const int error = write_all(STDOUT_FILENO, text);
+int print(std::string_view text, const StopToken& stop) {
+  const int error = write_all(STDOUT_FILENO, text, stop);
   if (error == 0) return 0;
   if (error == EPIPE) return kSignalBase + SIGPIPE;
   complain(fmt::format("Standard output can not be written ({}); send it somewhere else.",
@@ -53,8 +84,20 @@ int print_json(const Json& value) {
   return print(value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+Result<std::size_t> read_input(char* to, std::size_t size) {
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, to, size);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    const int error = errno;
+    if (error == EAGAIN) ready(STDIN_FILENO, POLLIN, -1);
+    if (error != EAGAIN && error != EINTR)
+      return fail(Code::io, "Standard input can not be read ({}); give the prompt as an argument.",
+                  std::strerror(error));
+  }
+}
+
 void complain(std::string_view sentence) {
-  std::string line = fmt::format("tacet: {}", sentence);
+  std::string line = shortened(fmt::format("tacet: {}", sentence));
   std::replace(line.begin(), line.end(), '\n', ' ');
   line += '\n';
   write_all(STDERR_FILENO, line);
@@ -62,11 +105,17 @@ void complain(std::string_view sentence) {
 
 int complain(const Error& error) {
   complain(error.message());
+  return error.code() == Code::invalid_argument ? kUsage : kFailed;
+}
+
+int complain_of_file(const Error& error, std::string_view file) {
+  const bool named = error.message().find(file) != std::string_view::npos;
+  complain(named ? std::string(error.message()) : fmt::format("{}: {}", file, error.message()));
   return kFailed;
 }
 
-void note(std::string_view text) {
-  write_all(STDERR_FILENO, text);
+void note(std::string_view text, const StopToken& stop) {
+  write_all(STDERR_FILENO, text, stop);
 }
 
 std::string human_bytes(double bytes) {

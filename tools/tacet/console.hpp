@@ -8,24 +8,32 @@
 #include <vector>
 
 #include "tacet/error.hpp"
+#include "tacet/stop.hpp"
 
 namespace tacet::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// Writes `text` to standard output at once. 0, or the exit code: 141 (silently) if nobody reads
-/// it any more, kFailed (with a message) if it can not be written.
-[[nodiscard]] int print(std::string_view text);
+/// Writes `text` to standard output at once, and waits for a reader that is behind. Once `stop` has
+/// fired nobody is waited for: what can not be written then is dropped. 0, or the exit code: 141
+/// (silently) if nobody reads it any more, kFailed (with a message) if it can not be written.
+[[nodiscard]] int print(std::string_view text, const StopToken& stop = {});
 /// The same for a JSON value; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] int print_json(const Json& value);
 
-/// Writes "tacet: ..." as one line to standard error.
-void complain(std::string_view sentence);
-/// The same for an Error, and the exit code for it.
-int complain(const Error& error);
+/// Reads what standard input has, at most `size` bytes, waiting for the first. 0 at its end.
+/// Errors: io.
+Result<std::size_t> read_input(char* to, std::size_t size);
 
-/// Writes `text` to standard error as it is.
-void note(std::string_view text);
+/// Writes "tacet: ..." as one line to standard error. Long ones lose their middle.
+void complain(std::string_view sentence);
+/// The same for an Error, and the exit code for it: kUsage for invalid_argument, else kFailed.
+int complain(const Error& error);
+/// The same for an error of a file, whose name is put in front if the sentence lacks it; kFailed.
+int complain_of_file(const Error& error, std::string_view file);
+
+/// Writes `text` to standard error as it is; once `stop` has fired, without waiting for a reader.
+void note(std::string_view text, const StopToken& stop = {});
 
 /// "3.4 MB", "512 bytes".
 std::string human_bytes(double bytes);

@@ -5,6 +5,18 @@
 #include "base/result.hpp"
 
 namespace tacet::cli {
+namespace {
+
+Answer refused(Error error, bool fits_alone) {
+  Answer answer;
+  answer.outcome.status = Status::failed;
+  answer.outcome.error = std::move(error);
+  answer.fits_alone = fits_alone;
+  return answer;
+}
+
+}  // namespace
+
 Result<Conversation> Conversation::start(const Model& model, const SessionOptions& options,
                                          std::string_view system) {
   Result<Session> session = model.new_session(options);
@@ -35,6 +47,12 @@ Result<std::vector<Token>> Conversation::prepare(const std::vector<PromptPart>& 
 
 Result<Answer> Conversation::ask(std::string_view text, const GenerateOptions& options,
                                  const TextFunction& on_text, const StopToken& stop) {
+  std::size_t bytes = text.size();
+  for (const ChatMessage& message : messages_) bytes += message.content.size();
+  if (Result<void> fits = check_length(model_, bytes, session_.context()); !fits)
+    return refused(std::move(fits.error()),
+                   check_length(model_, text.size(), session_.context()).has_value());
+
   messages_.push_back({"user", std::string(text)});
   Result<std::vector<PromptPart>> parts = chat_prompt(model_, messages_);
   if (!parts) {
@@ -69,6 +87,8 @@ bool Conversation::stands_for(std::size_t first, std::string_view text) const {
 
 Result<Answer> Conversation::complete(std::string_view text, const GenerateOptions& options,
                                       const TextFunction& on_text, const StopToken& stop) {
+  if (Result<void> fits = check_length(model_, text.size(), session_.context()); !fits)
+    return refused(std::move(fits.error()), false);
   Result<std::vector<Token>> prompt = model_.tokenize(text, true);
   if (!prompt) return fail(std::move(prompt));
   add_start(model_, *prompt);
@@ -78,6 +98,7 @@ Result<Answer> Conversation::complete(std::string_view text, const GenerateOptio
 Answer Conversation::answer(std::span<const Token> prompt, const GenerateOptions& options,
                             const TextFunction& on_text, const StopToken& stop) {
   Answer result;
+  result.fits_alone = prompt.size() <= session_.context();
   const Clock::time_point start = Clock::now();
   result.outcome = session_.evaluate(prompt, stop);
   result.prompt_time = Clock::now() - start;

@@ -17,7 +17,8 @@ struct Answer {
   std::string text;                 ///< what was delivered, whole or in part
   std::uint32_t prompt_tokens = 0;  ///< evaluated for this question
   std::uint32_t answer_tokens = 0;  ///< delivered
-  std::vector<Token> token_ids;     ///< the delivered ones
+  std::vector<Token> token_ids;     ///< of the answer
+  bool fits_alone = true;  ///< false: the context is too small for the question without its past
   std::chrono::nanoseconds prompt_time{};
   std::chrono::nanoseconds answer_time{};
 };
@@ -30,7 +31,8 @@ class Conversation {
 
   /// Asks, and streams the answer to `on_text`. Only what is new is evaluated. An answer that was
   /// stopped stays in the conversation as far as it got; a question whose answer has not begun is
-  /// taken back. Errors: `text` is not UTF-8, the template refuses it.
+  /// taken back. A prompt that is far too long fails before it is tokenized. Errors: `text` is not
+  /// UTF-8, the template refuses it.
   Result<Answer> ask(std::string_view text, const GenerateOptions& options,
                      const TextFunction& on_text, const StopToken& stop = {});
   /// Continues a text as it is, without the template. For a conversation with no messages.

@@ -8,39 +8,38 @@
 namespace tacet::cli {
 
 void add_generation_options(CLI::App& command, GenerationFlags& flags) {
-  constexpr double most = std::numeric_limits<std::int32_t>::max();
   GenerateOptions& generate = flags.generate;
   SamplerOptions& sampler = generate.sampler;
   command
       .add_option("-n,--max-tokens", generate.max_tokens,
                   "tokens in the answer (default 0: until the model ends it)")
       ->type_name("N")
-      ->check(in_range(0, most));
+      ->transform(whole_number(0, kMostTokens));
   command.add_option("--temp", sampler.temperature, "0 (default): always the most likely token")
       ->type_name("T")
-      ->check(in_range(0, 1000));
+      ->check(number(0, 1000));
   command.add_option("--top-k", sampler.top_k, "keep the K most likely tokens (default 0: all)")
       ->type_name("K")
-      ->check(in_range(0, most));
+      ->transform(whole_number(0, kMostTokens));
   command.add_option("--top-p", sampler.top_p, "keep the tokens that make up P (default 1: all)")
       ->type_name("P")
-      ->check(in_range(0, 1));
+      ->check(number(0, 1, Lowest::excluded));
   command
       .add_option("--min-p", sampler.min_p,
                   "keep tokens at least P times as likely as the best (default 0: all)")
       ->type_name("P")
-      ->check(in_range(0, 1));
+      ->check(number(0, 1));
   command
       .add_option("--repeat-penalty", sampler.repeat_penalty,
                   "makes recent tokens less likely (default 1: not)")
       ->type_name("R")
-      ->check(in_range(0.01, 100));
+      ->check(number(0.01, 100));
   command
       .add_option_function<std::uint64_t>(
           "--seed", [&sampler](std::uint64_t seed) { sampler.seed = seed; },
           "start of the random numbers, for the same answer each time")
       ->type_name("N")
-      ->check(in_range(0, 1.8446744073709552e19));
+      ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   command.add_option("--stop", generate.stop, "end the answer before this text; may be repeated")
       ->type_name("TEXT")
       ->allow_extra_args(false)

@@ -32,6 +32,7 @@ std::vector<double> host_gaps(unsigned threads, std::size_t samples,
 
   std::vector<std::vector<Clock::time_point>> seen(threads, moments);
   std::vector<std::thread> watchers;
+  watchers.reserve(threads);
   for (std::vector<Clock::time_point>& one : seen)
     watchers.emplace_back([&moments, &one] { watch_clock(moments, one); });
   for (std::thread& watcher : watchers) watcher.join();

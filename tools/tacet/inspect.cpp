@@ -7,6 +7,7 @@
 #include "tacet/command.hpp"
 #include "tacet/console.hpp"
 #include "tacet/exit_codes.hpp"
+#include "tacet/options.hpp"
 #include "types/gguf_type.hpp"
 
 namespace tacet::cli {
@@ -104,9 +105,9 @@ int inspect(const std::string& path, bool json) {
   FileOptions options;
   options.prefault = false;
   Result<FileBytes> file = FileBytes::load(path, options);
-  if (!file) return complain(file.error());
+  if (!file) return complain_of_file(file.error(), path);
   Result<Gguf> gguf = read_gguf(file->bytes(), path);
-  if (!gguf) return complain(gguf.error());
+  if (!gguf) return complain_of_file(gguf.error(), path);
   return json ? print_json(to_json(*gguf)) : print(to_text(*gguf));
 }
 
@@ -116,7 +117,9 @@ void add_inspect(CLI::App& app, Job& job) {
   CLI::App* command = app.add_subcommand("inspect", "Show what a GGUF file holds");
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("FILE", *path, "a GGUF file, of any architecture")->required();
+  command->add_option("FILE", *path, "a GGUF file, of any architecture")
+      ->required()
+      ->check(path_given("name a GGUF file"));
   command->add_flag("--json", *json, "print one JSON object");
   command->footer(
       "Long values are cut short; shapes have the outermost dimension first.\n\n"

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <string_view>
 
 #include "tacet/exit_codes.hpp"
 
@@ -30,6 +31,21 @@ void on_signal(int signal) {
   stop_byte = static_cast<unsigned char>(signal);
 }
 
+/// A page of a mapped file that is not there any more. Whatever else raises SIGBUS is a defect, and
+/// ends the process as it would without us.
+void on_lost_page(int signal, siginfo_t* info, void*) {
+  if (info->si_code != BUS_ADRERR) {
+    ::signal(signal, SIG_DFL);
+    return;
+  }
+  constexpr std::string_view message =
+      "tacet: A file was cut short, or its disk failed, while it was in use; start again, with "
+      "--read if the file changes meanwhile.\n";
+  const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
+  static_cast<void>(written);
+  ::_exit(kFailed);
+}
+
 void take_over(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -43,7 +59,13 @@ void install_interrupts() {
   terminal = ::isatty(STDERR_FILENO) == 1;
   take_over(SIGINT, on_signal);
   take_over(SIGTERM, on_signal);
+  take_over(SIGHUP, on_signal);
   take_over(SIGPIPE, SIG_IGN);
+  take_over(SIGXFSZ, SIG_IGN);
+  struct sigaction action {};
+  action.sa_sigaction = on_lost_page;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGBUS, &action, nullptr);
 }
 
 Interruptible::Interruptible() noexcept {

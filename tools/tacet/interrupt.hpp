@@ -6,9 +6,10 @@
 
 namespace tacet::cli {
 
-/// Takes over SIGINT and SIGTERM, and ignores SIGPIPE (writes fail with EPIPE instead). Call once,
-/// before threads start. While nothing is in flight these signals end the process with 128 + their
-/// number.
+/// Takes over SIGINT, SIGTERM and SIGHUP, and ignores SIGPIPE and SIGXFSZ (writes fail with EPIPE
+/// and EFBIG instead). Call once, before threads start. While nothing is in flight these signals
+/// end the process with 128 + their number. A mapped file that is cut short in use (SIGBUS) ends it
+/// with kFailed and a sentence.
 void install_interrupts();
 
 /// A stretch of work that a signal stops instead of ending the process: the first signal sets a

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 
 #include "tacet/command.hpp"
@@ -15,8 +16,8 @@ namespace {
 
 constexpr const char* kFooter =
     "Exit codes: 0 done; 1 failed, the message says what to do; 2 the command line or the prompt\n"
-    "makes no sense; 3 stopped by --deadline; 130 Ctrl-C; 143 SIGTERM; 141 nobody reads the "
-    "output.\n"
+    "makes no sense; 3 stopped by --deadline; 129, 130, 143 a signal (SIGHUP,\n"
+    "Ctrl-C, SIGTERM); 141 nobody reads the output.\n"
     "\n"
     "Example:\n  tacet run \"What is 17 + 25?\"\n  tacet run --help";
 
@@ -34,6 +35,23 @@ std::string command_name(const CLI::App& app) {
     words += " " + command->get_name();
   }
   return words;
+}
+
+/// What is wrong with an option that the parser would take for something else: it reads "--opt=" as
+/// "--opt" and the next word, and "-n=5" as the value "=5". Empty if nothing is.
+std::string misread(std::span<char* const> words) {
+  for (const std::string_view word : words) {
+    if (word == "--") break;
+    const std::size_t sign = word.find('=');
+    if (sign == std::string_view::npos) continue;
+    if (word.starts_with("--") && sign + 1 == word.size())
+      return fmt::format("'{}' has no value; for an empty one write {} \"\"", word,
+                         word.substr(0, sign));
+    if (word.starts_with('-') && sign == 2)
+      return fmt::format("'{}' has one dash; write {} {}", word, word.substr(0, sign),
+                         word.substr(sign + 1));
+  }
+  return {};
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -59,6 +77,11 @@ int parse_and_run(int argc, char** argv) {
   const auto named = [first](const CLI::App* command) { return command->get_name() == first; };
   if (!first.starts_with('-') && app.get_subcommands(named).empty()) {
     complain(fmt::format("There is no command '{}'; tacet --help lists all commands.", first));
+    return kUsage;
+  }
+  if (const std::string wrong = misread(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+      !wrong.empty()) {
+    complain(wrong + ".");
     return kUsage;
   }
   try {

@@ -1,8 +1,11 @@
 #include "tacet/options.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <map>
 
 #include "base/result.hpp"
@@ -12,6 +15,19 @@
 #include "tacet/interrupt.hpp"
 
 namespace tacet::cli {
+namespace {
+
+void describe(const ModelOptions& options, const Engine& engine, const Model& model,
+              std::chrono::nanoseconds time) {
+  const ModelInfo& info = model.info();
+  complain(fmt::format("Loaded {} in {}: {}, {} parameters, {}.", options.label(), human_time(time),
+                       info.architecture, human_count(static_cast<double>(info.parameters)),
+                       info.types));
+  for (const DeviceDescription& device : engine.devices())
+    complain(fmt::format("It runs on {}: {}.", device.name, device.description));
+}
+
+}  // namespace
 
 std::string ModelOptions::label() const {
   return path.empty() ? "tiny-chat (embedded)" : path;
@@ -19,13 +35,15 @@ std::string ModelOptions::label() const {
 
 void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_option("-m,--model", options.path, "GGUF file (default: the embedded tiny-chat)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(path_given("name a GGUF file, or leave the option out for the embedded model"));
   command.add_option("--threads", options.threads, "threads that compute (default: one a core)")
       ->type_name("N")
-      ->check(in_range(1, 1024));
+      ->transform(whole_number(1, kMostThreads));
   command.add_flag("--read", options.read,
                    "copy the file into memory instead of mapping it; safe if it changes meanwhile");
-  command.add_flag("-v,--verbose", options.verbose, "say more on standard error");
+  command.add_flag("-v,--verbose", options.verbose,
+                   "say on standard error what was loaded, and how long that took");
 }
 
 void add_session_options(CLI::App& command, SessionOptions& options) {
@@ -33,7 +51,7 @@ void add_session_options(CLI::App& command, SessionOptions& options) {
       .add_option("--ctx", options.context,
                   "tokens that fit (default: what the model was trained for, at most 4096)")
       ->type_name("N")
-      ->check(in_range(1, std::numeric_limits<std::int32_t>::max()));
+      ->transform(whole_number(1, kLargestContext));
   const std::map<std::string, KvType> types = {
       {"f32", KvType::f32}, {"f16", KvType::f16}, {"q8_0", KvType::q8_0}};
   command
@@ -44,7 +62,7 @@ void add_session_options(CLI::App& command, SessionOptions& options) {
           },
           "how keys and values are kept: f32, f16 or q8_0 (default: f16)")
       ->type_name("TYPE")
-      ->check(CLI::IsMember(types));
+      ->check(one_of({"f32", "f16", "q8_0"}));
 }
 
 tl::expected<Opened, int> open_model(const ModelOptions& options) {
@@ -58,6 +76,7 @@ tl::expected<Opened, int> open_model(const ModelOptions& options) {
   if (!engine) return tl::unexpected(complain(engine.error()));
 
   const Interruptible work;
+  const Clock::time_point begin = Clock::now();
   Result<Model> model = [&] {
     ProgressLine progress("loading");
     LoadOptions load;
@@ -68,7 +87,8 @@ tl::expected<Opened, int> open_model(const ModelOptions& options) {
                                 : engine->load(options.path, load);
   }();
   if (work.signal() != 0) return tl::unexpected(work.exit_code());
-  if (!model) return tl::unexpected(complain(model.error()));
+  if (!model) return tl::unexpected(complain_of_file(model.error(), options.label()));
+  if (options.verbose) describe(options, *engine, *model, Clock::now() - begin);
   return Opened{std::move(*engine), std::move(*model)};
 }
 
@@ -92,16 +112,52 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
   return std::chrono::nanoseconds(std::llround(nanoseconds));
 }
 
-CLI::Validator in_range(double low, double high) {
-  const std::string range = fmt::format("from {} to {}", low, high);
+CLI::Validator number(double low, double high, Lowest lowest) {
+  const bool open = lowest == Lowest::excluded;
+  const std::string range = open ? fmt::format("above {} and at most {}", low, high)
+                                 : fmt::format("from {} to {}", low, high);
   return CLI::Validator(
-      [low, high, range](std::string& text) {
-        char* end = nullptr;
-        const double value = std::strtod(text.c_str(), &end);
-        if (!text.empty() && *end == '\0' && value >= low && value <= high) return std::string();
+      [low, high, open, range](std::string& text) {
+        double value = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        if (read.ec == std::errc() && read.ptr == end && value >= low && value <= high &&
+            !(open && value == low))
+          return std::string();
         return fmt::format("'{}' is not a number {}", text, range);
       },
-      "", "range");
+      "", "number");
+}
+
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  return CLI::Validator(
+      [low, high](std::string& text) {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        if (read.ec != std::errc() || read.ptr != end || value < low || value > high)
+          return fmt::format("'{}' is not a whole number from {} to {}", text, low, high);
+        text = std::to_string(value);
+        return std::string();
+      },
+      "", "whole number");
+}
+
+CLI::Validator one_of(std::vector<std::string> names) {
+  return CLI::Validator(
+      [names = std::move(names)](std::string& text) {
+        if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
+        return fmt::format("'{}' is not one of {}", text, fmt::join(names, ", "));
+      },
+      "", "name");
+}
+
+CLI::Validator path_given(std::string remedy) {
+  return CLI::Validator(
+      [remedy = std::move(remedy)](std::string& text) {
+        return text.empty() ? "The path is empty; " + remedy : std::string();
+      },
+      "", "path");
 }
 
 }  // namespace tacet::cli

@@ -10,6 +10,9 @@
 namespace tacet::cli {
 namespace {
 
+/// Longer prompts are cut into runs of so many tokens.
+constexpr std::uint32_t kMostRows = 512;
+
 struct PlanOptions {
   ModelOptions model;
   SessionOptions session;
@@ -80,12 +83,12 @@ void add_plan(CLI::App& app, Job& job) {
   auto options = std::make_shared<PlanOptions>();
   add_model_options(*command, options->model);
   add_session_options(*command, options->session);
-  command->add_option("--rows", options->rows, "tokens of the run (default 1: decode)")
+  command->add_option("--rows", options->rows, "tokens of the run, at most 512 (default 1: decode)")
       ->type_name("N")
-      ->check(in_range(1, 1 << 20));
+      ->transform(whole_number(1, kMostRows));
   command->add_option("--keys", options->keys, "keys that its last token sees (default: --rows)")
       ->type_name("N")
-      ->check(in_range(1, 1 << 30));
+      ->transform(whole_number(1, kLargestContext));
   command->add_flag("--json", options->json, "print one JSON object");
   command->footer(
       "Bytes moved and operations are estimates.\n\n"

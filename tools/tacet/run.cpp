@@ -2,8 +2,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include "base/result.hpp"
@@ -25,13 +23,10 @@ Result<std::string> read_pipe() {
   std::string text;
   std::string block(1 << 16, '\0');
   for (;;) {
-    const ssize_t size = ::read(STDIN_FILENO, block.data(), block.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0)
-      return fail(Code::io, "Standard input can not be read ({}); give the prompt as an argument.",
-                  std::strerror(errno));
-    if (size == 0) break;
-    text.append(block, 0, static_cast<std::size_t>(size));
+    const Result<std::size_t> size = read_input(block.data(), block.size());
+    if (!size) return tl::unexpected(size.error());
+    if (*size == 0) break;
+    text.append(block, 0, *size);
     if (text.size() > kLongestPipe)
       return fail(Code::invalid_argument,
                   "The prompt on standard input is longer than 64 MiB; give a shorter one.");
@@ -44,6 +39,14 @@ Result<std::string> read_pipe() {
 int usage_error(std::string_view sentence) {
   complain(sentence);
   return kUsage;
+}
+
+/// kUsage, with a message, if `text` is not UTF-8; else 0.
+int check_text(std::string_view what, std::string_view text) {
+  if (check_utf8(text)) return 0;
+  return usage_error(
+      fmt::format("The {} is not UTF-8 from byte {} on; convert it first, for example with iconv.",
+                  what, valid_utf8_prefix(text)));
 }
 
 Json answer_json(const Answer& answer) {
@@ -75,25 +78,28 @@ int answer_once(const Model& model, const RunOptions& options, std::string_view 
   int output = 0;
   const TextFunction on_text = [&](std::string_view text) {
     if (options.json || output != 0) return;
-    output = print(text);
+    output = print(text, stop);
     if (output != 0) reader_left.request_stop();
   };
   const GenerateOptions& generate = options.generation.generate;
   Result<Answer> answer = options.raw ? conversation->complete(prompt, generate, on_text, stop)
                                       : conversation->ask(prompt, generate, on_text, stop);
   const Clock::time_point returned = Clock::now();
-  if (!answer) return complain(answer.error());
+  if (!answer) {
+    const int code = complain(answer.error());
+    return work.signal() != 0 ? work.exit_code() : code;
+  }
 
   count_from_signal(answer->outcome, work, returned);
   const Outcome& outcome = answer->outcome;
   const bool line_ends = outcome.done() || !answer->text.empty();
   if (output == 0 && options.json) output = print_json(answer_json(*answer));
-  if (output == 0 && !options.json && line_ends) output = print("\n");
+  if (output == 0 && !options.json && line_ends) output = print("\n", stop);
   if (output != 0) return output;
-  if (outcome.error) return complain(*outcome.error);
+  int code = outcome.stopped() ? kDeadline : kDone;
+  if (outcome.error) code = complain(said_here(*answer, conversation->session()));
   if (outcome.stopped() && !options.json) note_stop(outcome);
-  if (work.signal() != 0) return work.exit_code();
-  return outcome.stopped() ? kDeadline : kDone;
+  return work.signal() != 0 ? work.exit_code() : code;
 }
 
 int run(const RunOptions& options, const std::vector<std::string>& words) {
@@ -105,9 +111,12 @@ int run(const RunOptions& options, const std::vector<std::string>& words) {
     return usage_error("--raw needs a prompt; give one as an argument or through a pipe.");
   if (options.raw && !options.system.empty())
     return usage_error("--system has no place in a --raw prompt; leave out one of them.");
-  for (const std::string& stop : options.generation.generate.stop)
+  for (const std::string& stop : options.generation.generate.stop) {
     if (stop.empty())
       return usage_error("An empty --stop text would end every answer; give some text.");
+    if (const int code = check_text("--stop text", stop); code != 0) return code;
+  }
+  if (const int code = check_text("--system text", options.system); code != 0) return code;
 
   std::string prompt = fmt::format("{}", fmt::join(words, " "));
   if (piped) {
@@ -117,11 +126,7 @@ int run(const RunOptions& options, const std::vector<std::string>& words) {
   }
   if (!talk && prompt.empty())
     return usage_error("The prompt is empty; ask something, such as \"What is 17 + 25?\".");
-  for (const std::string_view text : {std::string_view(prompt), std::string_view(options.system)})
-    if (!check_utf8(text))
-      return usage_error(fmt::format(
-          "The prompt is not UTF-8 from byte {} on; convert it first, for example with iconv.",
-          valid_utf8_prefix(text)));
+  if (const int code = check_text("prompt", prompt); code != 0) return code;
 
   tl::expected<Opened, int> opened = open_model(options.model);
   if (!opened) return opened.error();
@@ -143,8 +148,21 @@ void count_from_signal(Outcome& outcome, const Interruptible& work, Clock::time_
   outcome.to_return = whole;
 }
 
+Error said_here(const Answer& answer, const Session& session) {
+  const Error& error = *answer.outcome.error;
+  if (error.code() != Code::context_full) return error;
+  if (answer.answer_tokens != 0)
+    return Error(error.code(),
+                 fmt::format("The context of {} tokens is full, so the answer ends here; give a "
+                             "larger --ctx, or end answers with -n.",
+                             session.context()));
+  return Error(error.code(), fmt::format("{} The option --ctx sets it.", error.message()));
+}
+
 void note_stop(const Outcome& outcome) {
-  note(fmt::format("[stopped: {}, {}]\n", name(outcome.reason), human_time(outcome.to_return)));
+  // After a stop nobody is waited for.
+  note(fmt::format("[stopped: {}, {}]\n", name(outcome.reason), human_time(outcome.to_return)),
+       StopToken::after(std::chrono::nanoseconds(0)));
 }
 
 void add_run(CLI::App& app, Job& job) {
@@ -165,7 +183,7 @@ void add_run(CLI::App& app, Job& job) {
   command->add_flag("--json", options->json, "print one JSON object when the answer has ended");
   command->footer(
       "In a chat, Ctrl-C stops the answer and keeps the conversation; at the prompt it leaves.\n"
-      "/exit or Ctrl-D leaves too, /clear begins anew.\n"
+      "/exit or Ctrl-D leaves too, /clear begins anew, /help lists the commands.\n"
       "In a prompt without --raw, control tokens such as <|im_end|> are plain text.\n"
       "The last newline of a pipe is dropped.\n\n"
       "Example:\n  tacet run \"What is 17 + 25?\"\n"

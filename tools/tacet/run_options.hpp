@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tacet/conversation.hpp"
 #include "tacet/generation_options.hpp"
 #include "tacet/interrupt.hpp"
 #include "tacet/options.hpp"
@@ -26,6 +27,9 @@ void count_from_signal(Outcome& outcome, const Interruptible& work, Clock::time_
 
 /// "[stopped: requested, 18 us]": why, and how long from the request to the return.
 void note_stop(const Outcome& outcome);
+
+/// The error of a failed answer; a full context names the options that help.
+Error said_here(const Answer& answer, const Session& session);
 
 /// A conversation on the terminal, until /exit or the end of the input. Returns the exit code.
 int chat(const Model& model, const RunOptions& options);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <system_error>
 
@@ -10,6 +11,7 @@
 #include "tacet/console.hpp"
 #include "tacet/exit_codes.hpp"
 #include "tacet/interrupt.hpp"
+#include "tacet/options.hpp"
 
 namespace tacet::cli {
 namespace {
@@ -35,7 +37,7 @@ int write_model(const SynthFlags& flags) {
     return synth(flags.shape, *type, flags.out, options);
   }();
   if (!written && work.signal() != 0) return work.exit_code();
-  if (!written) return complain(written.error());
+  if (!written) return complain_of_file(written.error(), flags.out);
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(flags.out, error);
   if (flags.json)
@@ -54,13 +56,20 @@ void add_synth(CLI::App& app, Job& job) {
   CLI::App* command =
       app.add_subcommand("synth", "Write a GGUF of a real model's shape with random weights");
   auto flags = std::make_shared<SynthFlags>();
-  std::vector<std::string_view> names;
-  for (const SynthShape& shape : synth_shapes()) names.push_back(shape.name);
-  command->add_option("SHAPE", flags->shape, fmt::format("{}", fmt::join(names, ", ")))->required();
-  command->add_option("TYPE", flags->type, "f16 or q8_0")->required();
-  command->add_option("OUT", flags->out, "the file to write")->required();
+  std::vector<std::string> names;
+  for (const SynthShape& shape : synth_shapes()) names.emplace_back(shape.name);
+  command->add_option("SHAPE", flags->shape, fmt::format("{}", fmt::join(names, ", ")))
+      ->required()
+      ->check(one_of(names));
+  command->add_option("TYPE", flags->type, "f16 or q8_0")
+      ->required()
+      ->check(one_of({"f16", "q8_0"}));
+  command->add_option("OUT", flags->out, "the file to write")
+      ->required()
+      ->check(path_given("name the file to write"));
   command->add_option("--seed", flags->seed, "the same seed gives the same file (default 1)")
-      ->type_name("N");
+      ->type_name("N")
+      ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   command->add_flag("--json", flags->json, "print one JSON object");
   command->footer(
       "The model is as fast as the real one and says nonsense. Ctrl-C stops the work; "
