@@ -22,6 +22,7 @@ struct ModelInfo {
   std::uint64_t weight_bytes = 0;
   std::uint32_t context_length = 0;  ///< tokens that the model was trained for
   std::uint32_t vocabulary = 0;
+  std::uint32_t longest_token = 0;  ///< the most bytes that a token stands for
   std::uint32_t layers = 0;
   std::uint32_t width = 0;
 };

@@ -1,7 +1,10 @@
+#include <cstring>
+
 #include "c_api/chat_turn.hpp"
 #include "c_api/door.hpp"
 #include "c_api/handles.hpp"
 #include "c_api/outcome.hpp"
+#include "runtime/chat_prompt.hpp"
 #include "text/utf8.hpp"
 
 using namespace tacet;
@@ -104,7 +107,10 @@ tacet_status tacet_session_prompt(tacet_session* session, const char* text, uint
     if ((flags & ~known_prompt_flags) != 0)
       return invalid("There is no such prompt flag; use TACET_PROMPT_RAW or TACET_PROMPT_CHAT.");
     if (auto checked = check_utf8(text); !checked) return checked;
-    const bool at_start = session->session.tokens().empty();
+    const Session& held = session->session;
+    if (auto fits = check_length(session->model, std::strlen(text), held.context()); !fits)
+      return fits;
+    const bool at_start = held.tokens().empty();
     const auto tokens = (flags & TACET_PROMPT_CHAT) != 0
                             ? chat_turn(session->model, session->system, text, at_start)
                             : raw_prompt(session->model, text, at_start);

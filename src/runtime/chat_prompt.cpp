@@ -15,18 +15,12 @@ Result<bool> spells_control(const Model& model, std::string_view text) {
   auto control = model.tokenize(text, true);
   if (!control) return fail(std::move(control));
   // Control tokens are left out here, so without any this is the text.
-  if (model.detokenize(*control) == text) return false;
+  auto again = model.detokenize(*control);
+  if (!again) return fail(std::move(again));
+  if (*again == text) return false;
   auto plain = model.tokenize(text, false);
   if (!plain) return fail(std::move(plain));
   return *plain != *control;
-}
-
-/// The most bytes that a token stands for.
-std::size_t longest_token(const Model& model) {
-  std::size_t longest = 1;
-  for (Token token = 0; token < static_cast<Token>(model.info().vocabulary); ++token)
-    longest = std::max(longest, model.detokenize({&token, 1}, true).size());
-  return longest;
 }
 
 /// The number of the message whose mark begins `text`, and the mark's length; npos if none does.
@@ -85,9 +79,7 @@ Result<std::vector<PromptPart>> chat_prompt(const Model& model,
 }
 
 Result<void> check_length(const Model& model, std::size_t bytes, std::uint32_t context) {
-  constexpr std::size_t quick = 16;  // shorter texts are tokenized sooner than tokens are measured
-  if (bytes <= quick * context) return {};
-  const std::size_t most = longest_token(model) * context;
+  const std::size_t most = std::size_t{model.info().longest_token} * context;
   if (bytes <= most) return {};
   return fail(Code::context_full,
               "A prompt of {} bytes can not fit: the context of {} tokens holds at most {} bytes; "

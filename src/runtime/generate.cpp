@@ -36,6 +36,13 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
     set_failed(outcome, std::move(checked.error()));
     return outcome;
   }
+  for (const std::string& end : options.stop)
+    if (!check_utf8(end)) {
+      set_failed(outcome, Error::fixed(Code::invalid_argument,
+                                       "A stop string is not UTF-8, so that no text can have it; "
+                                       "pass UTF-8."));
+      return outcome;
+    }
   if (history_.empty()) {
     set_failed(outcome, Error::fixed(Code::invalid_argument,
                                      "There is nothing to go on from; evaluate a prompt first."));

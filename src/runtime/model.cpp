@@ -43,6 +43,13 @@ Result<void> check_plan(const ModelImpl& model) {
   return {};
 }
 
+std::uint32_t longest_token(const Tokenizer& tokenizer) {
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < tokenizer.size(); ++i)
+    longest = std::max(longest, tokenizer.piece(static_cast<Token>(i), true).size());
+  return static_cast<std::uint32_t>(longest);
+}
+
 ModelInfo describe(const Gguf& file, const ModelConfig& config, const Weights& weights) {
   ModelInfo info;
   info.architecture = config.architecture;
@@ -92,6 +99,7 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
   model->architecture_ = *architecture;
   model->config_ = std::move(*config);
   model->info_ = describe(*gguf, model->config_, model->weights_);
+  model->info_.longest_token = longest_token(model->tokenizer_);
   if (auto planned = check_plan(*model); !planned) return fail(std::move(planned));
   return model;
 }

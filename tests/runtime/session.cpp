@@ -417,6 +417,7 @@ TEST(Session, BadTokensAreRefused) {
   EXPECT_EQ(session->evaluate(beyond, {}, {}).error->code(), Code::invalid_argument);
   EXPECT_EQ(session->generate({}, {}, {}).error->code(), Code::invalid_argument);
   ASSERT_TRUE(session->evaluate(long_prompt(3), {}, {}).done());
+  EXPECT_EQ(session->generate({.stop = {"\xff"}}, {}, {}).error->code(), Code::invalid_argument);
   EXPECT_EQ(session->generate({.sampler = {.temperature = -1}}, {}, {}).error->code(),
             Code::invalid_argument);
 }

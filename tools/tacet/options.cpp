@@ -23,7 +23,9 @@ void describe(const ModelOptions& options, const Engine& engine, const Model& mo
   complain(fmt::format("Loaded {} in {}: {}, {} parameters, {}.", options.label(), human_time(time),
                        info.architecture, human_count(static_cast<double>(info.parameters)),
                        info.types));
-  for (const DeviceDescription& device : engine.devices())
+  const Result<std::vector<DeviceDescription>> devices = engine.devices();
+  if (!devices) return;
+  for (const DeviceDescription& device : *devices)
     complain(fmt::format("It runs on {}: {}.", device.name, device.description));
 }
 

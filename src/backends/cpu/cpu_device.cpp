@@ -177,8 +177,8 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
     return std::make_unique<CpuDevice>(threads, options.isa);
   } catch (const std::system_error&) {
     return fail(Code::out_of_memory,
-                "The system refuses {} threads; use fewer, raise the limit on threads, or leave "
-                "more memory free for their stacks.",
+                "The system refuses {} threads; use fewer, free some memory, or raise the "
+                "limits (ulimit -v, ulimit -u).",
                 threads);
   }
 }

@@ -45,7 +45,9 @@ Result<Isa> choose() {
                 "This machine lacks the instruction set {} that TACET_CPU_ISA asks for; unset it.",
                 wanted);
   }
-  return fail(Code::invalid_argument, "TACET_CPU_ISA is \"{}\", but may only be portable or avx2.",
+  return fail(Code::invalid_argument,
+              "TACET_CPU_ISA is \"{}\", but may only be portable or avx2; unset it "
+              "or use one of them.",
               wanted);
 }
 
