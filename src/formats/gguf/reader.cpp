@@ -120,7 +120,7 @@ class GgufReader {
   /// A key or a tensor's name.
   Result<std::string_view> name_string() {
     const std::uint64_t at = at_;
-    const auto text = string();
+    auto text = string();
     if (!text) return text;
     if (text->empty()) return damaged(at, "has an empty name");
     if (text->size() > Metadata::kMaxNameBytes) {

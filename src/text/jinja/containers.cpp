@@ -159,6 +159,7 @@ Value slice(const Value& object, const Value& start, const Value& stop, const Va
   }
   std::vector<Value> items;
   if (!meter.take(positions.size() * kItemBytes)) return {};
+  items.reserve(positions.size());
   for (const std::size_t position : positions) items.push_back(object.items()[position]);
   return object.is(Value::Kind::list) ? meter.list(std::move(items))
                                       : meter.tuple(std::move(items));
@@ -177,6 +178,7 @@ std::vector<Value> iterate(const Value& value, Meter& meter) {
     case Value::Kind::dict: {
       if (!meter.take(value.entries().size() * kItemBytes)) return {};
       std::vector<Value> keys;
+      keys.reserve(value.entries().size());
       for (const Value::Entry& entry : value.entries()) keys.push_back(entry.first);
       return keys;
     }

@@ -205,7 +205,7 @@ Value Interpreter::evaluate_call(const Expr& expr) {
 Value Interpreter::call(const Value& callee, const Arguments& arguments) {
   if (!spend()) return {};
   if (callee.is(Value::Kind::function)) {
-    const Function function = callee.as_function();
+    const Function& function = callee.as_function();
     return invoke(*function.builtin, function.self, arguments);
   }
   if (callee.is(Value::Kind::object) && callee.as_object()->kind == Object::Kind::macro) {
@@ -271,7 +271,8 @@ bool Interpreter::check_arguments(const Builtin& builtin, const Arguments& argum
 Value Interpreter::argument(const Arguments& arguments, std::size_t index,
                             std::string_view argument_name, Value missing) {
   const Value* found = arguments.find(index, argument_name);
-  return found != nullptr ? *found : missing;
+  if (found != nullptr) return *found;
+  return missing;
 }
 
 }  // namespace tacet::jinja

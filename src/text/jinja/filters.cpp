@@ -120,7 +120,7 @@ Value truncated(double number, const Value& missing) {
 }
 
 Value to_integer(Interpreter& run, const Value& input, const Arguments& arguments) {
-  const Value missing = run.argument(arguments, 0, "default", Value::integer(0));
+  Value missing = run.argument(arguments, 0, "default", Value::integer(0));
   const Value base = run.argument(arguments, 1, "base", Value::integer(10));
   if (input.is_integral()) return Value::integer(input.as_integer());
   if (input.is(Kind::number)) return truncated(input.as_number(), missing);
@@ -133,7 +133,7 @@ Value to_integer(Interpreter& run, const Value& input, const Arguments& argument
 }
 
 Value to_number(Interpreter& run, const Value& input, const Arguments& arguments) {
-  const Value missing = run.argument(arguments, 0, "default", Value::number(0));
+  Value missing = run.argument(arguments, 0, "default", Value::number(0));
   if (input.is_numeric()) return Value::number(input.as_number());
   if (!input.is(Kind::string)) return missing;
   const auto number = parse_number(input.as_string());

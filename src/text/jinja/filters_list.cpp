@@ -99,8 +99,9 @@ Value select(Interpreter& run, const Value& input, const Arguments& arguments) {
 
 /// What an item is compared by: lower case unless `case_sensitive`.
 Value key_of(Interpreter& run, const Value& one, const Value& attribute, bool case_sensitive) {
-  const Value value = pick(run, one, attribute);
+  Value value = pick(run, one, attribute);
   if (case_sensitive || !value.is(Kind::string)) return value;
+  if (!run.spend(1 + value.as_string().size() / 8)) return {};
   return run.text(lower(value.as_string()));
 }
 

@@ -233,6 +233,7 @@ Value dict_keys(Interpreter& run, const Value& self, const Arguments&) {
 Value dict_values(Interpreter& run, const Value& self, const Arguments&) {
   if (!run.take(self.entries().size() * 64)) return {};
   std::vector<Value> values;
+  values.reserve(self.entries().size());
   for (const Value::Entry& entry : self.entries()) values.push_back(entry.second);
   return run.list(std::move(values));
 }

@@ -67,14 +67,16 @@ Value is_compared(Interpreter& run, const Value& value, const Arguments& argumen
 }
 
 Value is_upper(Interpreter& run, const Value& value, const Arguments&) {
-  if (!value.is(Kind::string) || !run.take(value.as_string().size() * 2)) return {};
+  if (!value.is(Kind::string)) return {};
   const std::string& text = value.as_string();
+  if (!run.take(text.size() * 2) || !run.spend(1 + text.size() / 4)) return {};
   return Value::boolean(upper(text) == text && lower(text) != text);
 }
 
 Value is_lower(Interpreter& run, const Value& value, const Arguments&) {
-  if (!value.is(Kind::string) || !run.take(value.as_string().size() * 2)) return {};
+  if (!value.is(Kind::string)) return {};
   const std::string& text = value.as_string();
+  if (!run.take(text.size() * 2) || !run.spend(1 + text.size() / 4)) return {};
   return Value::boolean(lower(text) == text && upper(text) != text);
 }
 
