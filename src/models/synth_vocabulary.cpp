@@ -76,7 +76,7 @@ void add_synth_vocabulary(GgufWriter& writer, std::uint32_t size, std::uint32_t 
   add_bytes(tokens);
   std::vector<std::string> merges;
   for (const auto& [left, right] : pairs) {
-    merges.push_back(left + " " + right);
+    merges.push_back(fmt::format("{} {}", left, right));
     tokens.push_back(left + right);
   }
   for (std::uint32_t i = 0; tokens.size() < first_special; ++i) tokens.push_back(word(i));

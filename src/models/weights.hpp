@@ -1,9 +1,9 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "formats/gguf/reader.hpp"
@@ -26,6 +26,9 @@ class Weights {
 
   /// The weight, or null if the file has none of that name.
   Result<const Weight*> find(const std::string& name) const;
+  /// All, as pairs of a name and something of this class's own, in the order of their names.
+  auto begin() const noexcept { return entries_.begin(); }
+  auto end() const noexcept { return entries_.end(); }
   /// All bytes and elements.
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::uint64_t parameters() const noexcept { return parameters_; }
@@ -37,7 +40,7 @@ class Weights {
     Weight weight;
     std::optional<Error> error;  ///< why it can not be used
   };
-  std::unordered_map<std::string, Entry> entries_;
+  std::map<std::string, Entry> entries_;
   std::vector<std::unique_ptr<std::byte[]>> copies_;
   std::uint64_t bytes_ = 0;
   std::uint64_t parameters_ = 0;

@@ -89,13 +89,14 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
     return fail(Code::corrupt,
                 "The file has {} tokens but only {} embeddings; use a complete model.",
                 tokenizer->size(), config->vocabulary);
-  auto chat_template = ChatTemplate::build(*tokenizer);
-  if (!chat_template) return fail(std::move(chat_template));
+  ChatTemplate chat_template = ChatTemplate::build(*tokenizer);
+  if (!chat_template.warning().empty())
+    engine->log().write(LogLevel::warning, chat_template.warning());
   if (stopped()) return stop_error();
 
   std::shared_ptr<ModelImpl> model(new ModelImpl(std::move(engine), std::move(file),
                                                  std::move(*weights), std::move(*tokenizer),
-                                                 std::move(*chat_template)));
+                                                 std::move(chat_template)));
   model->architecture_ = *architecture;
   model->config_ = std::move(*config);
   model->info_ = describe(*gguf, model->config_, model->weights_);

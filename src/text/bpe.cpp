@@ -4,15 +4,17 @@
 #include <bit>
 #include <limits>
 
+#include "formats/gguf/value.hpp"
 #include "text/byte_alphabet.hpp"
+#include "text/hash.hpp"
 
 namespace tacet {
 namespace {
 
-std::size_t hash_pair(std::int32_t first, std::int32_t second) noexcept {
+std::size_t hash_pair(std::int32_t first, std::int32_t second, std::uint64_t seed) noexcept {
   const std::uint64_t key =
       (std::uint64_t{static_cast<std::uint32_t>(first)} << 32) | static_cast<std::uint32_t>(second);
-  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> 20);
+  return static_cast<std::size_t>(hash_number(key, seed));
 }
 
 /// Orders a heap so that the best rank is on top, and of equal ones the leftmost.
@@ -29,19 +31,22 @@ Result<ByteBpe> ByteBpe::build(std::span<const std::string> merges, const PieceT
     bpe.byte_ids_[byte] = texts.find(to_byte_alphabet({&raw, 1})).value_or(-1);
   }
   if (merges.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-    return fail(Code::corrupt, "The vocabulary has {} merges, more than any model can use.",
+    return fail(Code::corrupt,
+                "The vocabulary has {} merges, more than any model can use; convert the model "
+                "again.",
                 merges.size());
   }
-  bpe.slots_.resize(std::bit_ceil(merges.size() * 2 + 1));
-  const std::size_t mask = bpe.slots_.size() - 1;
+  std::vector<Slot> ranked;
+  ranked.reserve(merges.size());
   std::string joined;
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const std::string_view line = merges[rank];
     // From the second character on, because a piece may itself begin with a space.
     const std::size_t space = line.find(' ', 1);
     if (space == std::string_view::npos || space + 1 == line.size()) {
-      return fail(Code::corrupt, "Merge {} of the vocabulary (\"{}\") is not two pieces.", rank,
-                  line);
+      return fail(Code::corrupt,
+                  "Merge {} of the vocabulary, {}, is not two pieces; convert the model again.",
+                  rank, quoted(line));
     }
     const std::string_view left = line.substr(0, space);
     const std::string_view right = line.substr(space + 1);
@@ -51,26 +56,45 @@ Result<ByteBpe> ByteBpe::build(std::span<const std::string> merges, const PieceT
     const auto result = texts.find(joined);
     if (!first || !second || !result) {
       return fail(Code::corrupt,
-                  "Merge {} of the vocabulary refers to \"{}\", which is not a token of it.", rank,
-                  !first    ? left
-                  : !second ? right
-                            : std::string_view(joined));
+                  "Merge {} of the vocabulary refers to {}, which is not a token of it; convert "
+                  "the model again.",
+                  rank,
+                  quoted(!first    ? left
+                         : !second ? right
+                                   : std::string_view(joined)));
     }
-    std::size_t slot = hash_pair(*first, *second) & mask;
-    while (bpe.slots_[slot].first >= 0 &&
-           (bpe.slots_[slot].first != *first || bpe.slots_[slot].second != *second)) {
+    ranked.push_back({*first, *second, static_cast<std::int32_t>(rank), *result});
+  }
+  for (std::uint64_t seed = 0; seed < kHashSeeds; ++seed) {
+    if (bpe.fill(ranked, seed)) return bpe;
+  }
+  return fail(Code::corrupt,
+              "The merges of the vocabulary are made to be slow to find; use another model.");
+}
+
+bool ByteBpe::fill(std::span<const Slot> merges, std::uint64_t seed) {
+  seed_ = seed;
+  count_ = 0;
+  slots_.assign(std::bit_ceil(merges.size() * 2 + 1), {});
+  const std::size_t mask = slots_.size() - 1;
+  for (const Slot& merge : merges) {
+    std::size_t slot = hash_pair(merge.first, merge.second, seed) & mask;
+    std::size_t probes = 1;
+    while (slots_[slot].first >= 0 &&
+           (slots_[slot].first != merge.first || slots_[slot].second != merge.second)) {
+      if (++probes > kMaxProbes) return false;
       slot = (slot + 1) & mask;
     }
-    if (bpe.slots_[slot].first >= 0) continue;
-    bpe.slots_[slot] = {*first, *second, static_cast<std::int32_t>(rank), *result};
-    ++bpe.count_;
+    if (slots_[slot].first >= 0) continue;
+    slots_[slot] = merge;
+    ++count_;
   }
-  return bpe;
+  return true;
 }
 
 const ByteBpe::Slot* ByteBpe::find(std::int32_t first, std::int32_t second) const noexcept {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = hash_pair(first, second) & mask;
+  std::size_t slot = hash_pair(first, second, seed_) & mask;
   while (slots_[slot].first >= 0) {
     if (slots_[slot].first == first && slots_[slot].second == second) return &slots_[slot];
     slot = (slot + 1) & mask;

@@ -35,7 +35,8 @@ class ByteBpe {
   };
 
   /// Reads "left right" lines, best first. Of equal pairs the first counts. Fails with corrupt if a
-  /// line is not two pieces, or if they or their concatenation are not in `texts`.
+  /// line is not two pieces, if they or their concatenation are not in `texts`, and if the pairs
+  /// are made to collide.
   static Result<ByteBpe> build(std::span<const std::string> merges, const PieceTable& texts);
 
   /// Appends the ids of one word (any bytes, at most 2^31 - 1) to `ids`. Fails with unsupported if
@@ -53,11 +54,14 @@ class ByteBpe {
     std::int32_t result = 0;
   };
 
+  /// False if a merge is too far from its slot.
+  bool fill(std::span<const Slot> merges, std::uint64_t seed);
   const Slot* find(std::int32_t first, std::int32_t second) const noexcept;
   void push(std::int32_t left, Scratch& scratch) const;
 
   std::array<std::int32_t, 256> byte_ids_{};
   std::vector<Slot> slots_;  ///< open addressing by the pair of ids; a power of two
+  std::uint64_t seed_ = 0;   ///< of their hash
   std::size_t count_ = 0;
 };
 

@@ -19,6 +19,17 @@ constexpr std::string_view kChatMl =
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
+constexpr std::string_view kRemedy =
+    "write the prompt out yourself (--raw, or tokens to evaluate), or use a model with another "
+    "template";
+
+/// An error of the template as one of the file, with what to do about it.
+tl::unexpected<Error> unusable(const Error& error) {
+  std::string_view cause = error.message();
+  if (cause.ends_with('.')) cause.remove_suffix(1);
+  return fail(error.code(), "The file's chat template can not be used ({}); {}.", cause, kRemedy);
+}
+
 std::string text_of(const Tokenizer& tokenizer, std::optional<std::int32_t> id) {
   return id ? std::string(tokenizer.token_text(*id)) : std::string();
 }
@@ -26,9 +37,10 @@ std::string text_of(const Tokenizer& tokenizer, std::optional<std::int32_t> id) 
 }  // namespace
 
 struct ChatTemplate::Impl {
-  jinja::Template source;
+  Result<jinja::Template> source;
   std::string bos;
   std::string eos;
+  std::string warning;
 };
 
 ChatTemplate::ChatTemplate(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -38,22 +50,35 @@ ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(const ChatTemplate&) = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 
-Result<ChatTemplate> ChatTemplate::build(std::string_view source, std::string bos,
-                                         std::string eos) {
+ChatTemplate ChatTemplate::build(std::string_view source, std::string bos, std::string eos) {
   auto parsed = jinja::Template::parse(source.empty() ? kChatMl : source);
-  if (!parsed) return fail(std::move(parsed));
-  return ChatTemplate(
-      std::make_shared<const Impl>(Impl{std::move(*parsed), std::move(bos), std::move(eos)}));
+  if (!parsed) parsed = unusable(parsed.error());
+  std::string warning = parsed ? std::string() : std::string(parsed.error().message());
+  return ChatTemplate(std::make_shared<const Impl>(
+      Impl{std::move(parsed), std::move(bos), std::move(eos), std::move(warning)}));
 }
 
-Result<ChatTemplate> ChatTemplate::build(const Tokenizer& tokenizer) {
-  return build(tokenizer.chat_template(), text_of(tokenizer, tokenizer.bos()),
-               text_of(tokenizer, tokenizer.eos()));
+ChatTemplate ChatTemplate::build(const Tokenizer& tokenizer) {
+  ChatTemplate result = build(tokenizer.chat_template(), text_of(tokenizer, tokenizer.bos()),
+                              text_of(tokenizer, tokenizer.eos()));
+  if (!tokenizer.chat_template().empty() || tokenizer.find("<|im_start|>")) return result;
+  Impl impl = *result.impl_;
+  impl.warning = fmt::format(
+      "The file has no chat template, and its vocabulary none of the marks of ChatML, which stands "
+      "in; {}.",
+      kRemedy);
+  return ChatTemplate(std::make_shared<const Impl>(std::move(impl)));
+}
+
+std::string_view ChatTemplate::warning() const noexcept {
+  return impl_->warning;
 }
 
 Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
                                          bool add_generation_prompt) const {
+  if (!impl_->source) return tl::unexpected(impl_->source.error());
   std::vector<Value> turns;
+  turns.reserve(messages.size());
   for (const ChatMessage& message : messages) {
     for (const std::string* text : {&message.role, &message.content}) {
       if (auto valid = check_utf8(*text); !valid) return fail(std::move(valid));
@@ -66,7 +91,9 @@ Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
                    {"add_generation_prompt", Value::boolean(add_generation_prompt)},
                    {"bos_token", Value::string(impl_->bos)},
                    {"eos_token", Value::string(impl_->eos)}});
-  return impl_->source.render(context);
+  auto text = impl_->source->render(context);
+  if (text || text.error().code() == Code::invalid_argument) return text;
+  return unusable(text.error());
 }
 
 }  // namespace tacet

@@ -17,15 +17,19 @@ class Tokenizer;
 class ChatTemplate {
  public:
   /// Reads a Jinja template; an empty one means ChatML. `bos` and `eos` are the texts of these
-  /// tokens, or empty. Fails with corrupt (and the line) for one that is not Jinja, with
-  /// unsupported for what is not known here.
-  static Result<ChatTemplate> build(std::string_view source, std::string bos, std::string eos);
+  /// tokens, or empty. A template that can not be used does no harm until something is rendered.
+  static ChatTemplate build(std::string_view source, std::string bos, std::string eos);
   /// The template of a vocabulary, with its tokens.
-  static Result<ChatTemplate> build(const Tokenizer& tokenizer);
+  static ChatTemplate build(const Tokenizer& tokenizer);
+
+  /// What a person should know before the first chat: that the template can not be used, or that
+  /// there is none and ChatML is no form that the vocabulary knows. Empty: nothing.
+  std::string_view warning() const noexcept;
 
   /// The prompt. `add_generation_prompt`: with the opening of the assistant's next turn. Encode it
   /// with `parse_special`. Fails with invalid_argument if the template refuses the conversation,
-  /// and if it needs more than its share of steps or memory.
+  /// with corrupt (and the line) if the template is not Jinja, and with unsupported for what is not
+  /// known here and if it needs more than its share of steps or memory.
   Result<std::string> render(std::span<const ChatMessage> messages,
                              bool add_generation_prompt) const;
 

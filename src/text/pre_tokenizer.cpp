@@ -1,5 +1,7 @@
 #include "text/pre_tokenizer.hpp"
 
+#include "formats/gguf/value.hpp"
+
 namespace tacet {
 namespace {
 
@@ -51,9 +53,9 @@ Result<PreTokenizer> PreTokenizer::build(std::string_view name, bool jit) {
     return PreTokenizer(rule, std::move(patterns));
   }
   return fail(Code::unsupported,
-              "The pre-tokenizer \"{}\" is not known; this build knows {}, so use a model with one "
+              "The pre-tokenizer {} is not known; this build knows {}, so use a model with one "
               "of these.",
-              name, known_pre_tokenizers());
+              quoted(name), known_pre_tokenizers());
 }
 
 Result<std::vector<std::string_view>> PreTokenizer::split(std::string_view text) const {

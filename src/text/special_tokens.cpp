@@ -24,9 +24,27 @@ SpecialTokens::SpecialTokens(std::vector<std::pair<std::string, std::int32_t>> t
     while (!open.empty() && !tokens_[i].first.starts_with(tokens_[open.back()].first)) {
       open.pop_back();
     }
-    parents_.push_back(open.empty() ? i : open.back());
+    if (open.empty()) {
+      ancestors_.push_back({i, i, 0});
+    } else {
+      const std::size_t parent = open.back();
+      const std::size_t jump = ancestors_[parent].jump;
+      const std::size_t beyond = ancestors_[jump].jump;
+      const std::size_t depth = ancestors_[parent].depth;
+      const bool even =
+          depth - ancestors_[jump].depth == ancestors_[jump].depth - ancestors_[beyond].depth;
+      ancestors_.push_back({parent, even ? beyond : parent, depth + 1});
+    }
     open.push_back(i);
   }
+}
+
+std::size_t SpecialTokens::shortened(std::size_t index, std::size_t size) const noexcept {
+  while (tokens_[index].first.size() > size && ancestors_[index].parent != index) {
+    const std::size_t jump = ancestors_[index].jump;
+    index = tokens_[jump].first.size() > size ? jump : ancestors_[index].parent;
+  }
+  return index;
 }
 
 SpecialTokens::Match SpecialTokens::find(std::string_view text, std::size_t from) const noexcept {
@@ -45,9 +63,9 @@ SpecialTokens::Match SpecialTokens::find(std::string_view text, std::size_t from
     std::size_t index = static_cast<std::size_t>(above - tokens_.begin());
     if (index == begin) continue;
     --index;
-    while (!rest.starts_with(tokens_[index].first) && parents_[index] != index) {
-      index = parents_[index];
-    }
+    const std::string_view last = tokens_[index].first;
+    const auto common = std::mismatch(last.begin(), last.end(), rest.begin(), rest.end()).first;
+    index = shortened(index, static_cast<std::size_t>(common - last.begin()));
     if (rest.starts_with(tokens_[index].first)) {
       return {offset, tokens_[index].first.size(), tokens_[index].second};
     }

@@ -28,9 +28,19 @@ class SpecialTokens {
   bool empty() const noexcept { return tokens_.empty(); }
 
  private:
+  /// Tokens that begin a token; itself where there is none.
+  struct Ancestors {
+    std::size_t parent;  ///< the longest
+    std::size_t jump;    ///< one further on: the way to any of n takes O(log n) steps (Myers 1983)
+    std::size_t depth;   ///< how many there are
+  };
+
+  /// Among a token and those that begin it, the longest of at most `size` bytes, or the shortest.
+  std::size_t shortened(std::size_t index, std::size_t size) const noexcept;
+
   std::vector<std::pair<std::string, std::int32_t>> tokens_;  ///< sorted by text
   std::vector<std::size_t> starts_;                           ///< of each first byte, and the end
-  std::vector<std::size_t> parents_;  ///< the longest other token that begins this one, or itself
+  std::vector<Ancestors> ancestors_;
 };
 
 }  // namespace tacet

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "formats/gguf/value.hpp"
 #include "text/byte_alphabet.hpp"
 #include "text/utf8.hpp"
 
@@ -42,14 +43,17 @@ Result<std::vector<TokenType>> token_types(const VocabularyData& data) {
   std::vector<TokenType> types(data.tokens.size(), TokenType::normal);
   if (data.token_types.empty()) return types;
   if (data.token_types.size() != types.size()) {
-    return fail(Code::corrupt, "The vocabulary has {} tokens but {} token types.", types.size(),
-                data.token_types.size());
+    return fail(Code::corrupt,
+                "The vocabulary has {} tokens but {} token types; convert the model again.",
+                types.size(), data.token_types.size());
   }
   for (std::size_t id = 0; id < types.size(); ++id) {
     const std::int32_t type = data.token_types[id];
     if (type < 0 || type > 6) {
       return fail(Code::corrupt,
-                  "Token {} of the vocabulary has the type {}, which does not exist.", id, type);
+                  "Token {} of the vocabulary has the type {}, which does not exist; convert the "
+                  "model again.",
+                  id, type);
     }
     // 0 is "undefined": a token as any other.
     if (type > 0) types[id] = static_cast<TokenType>(type);
@@ -61,26 +65,30 @@ Result<std::optional<std::int32_t>> checked_id(std::optional<std::int64_t> id, s
                                                std::string_view what) {
   if (!id) return std::nullopt;
   if (*id < 0 || static_cast<std::uint64_t>(*id) >= count) {
-    return fail(Code::corrupt, "The {} token is {}, but the vocabulary has {} tokens.", what, *id,
-                count);
+    return fail(Code::corrupt,
+                "The {} token is {}, but the vocabulary has {} tokens; convert the model again.",
+                what, *id, count);
   }
   return static_cast<std::int32_t>(*id);
 }
 
 Result<PieceStore> checked_texts(const VocabularyData& data) {
   if (data.tokens.empty()) {
-    return fail(Code::corrupt, "The vocabulary is empty; the file needs tokenizer.ggml.tokens.");
+    return fail(Code::corrupt, "The vocabulary is empty; use a file with tokenizer.ggml.tokens.");
   }
   if (data.tokens.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-    return fail(Code::corrupt, "The vocabulary has {} tokens, more than ids can count.",
+    return fail(Code::corrupt,
+                "The vocabulary has {} tokens, more than ids can count; convert the model again.",
                 data.tokens.size());
   }
   PieceStore texts;
   for (std::size_t id = 0; id < data.tokens.size(); ++id) {
     const std::string& text = data.tokens[id];
     if (const std::size_t valid = valid_utf8_prefix(text); valid != text.size()) {
-      return fail(Code::corrupt, "Token {} of the vocabulary is not valid UTF-8 at byte {}.", id,
-                  valid);
+      return fail(Code::corrupt,
+                  "Token {} of the vocabulary is not valid UTF-8 at byte {}; convert the model "
+                  "again.",
+                  id, valid);
     }
     texts.add(text);
   }
@@ -92,8 +100,8 @@ Result<PieceStore> checked_texts(const VocabularyData& data) {
 Result<Tokenizer> Tokenizer::build(const VocabularyData& data) {
   if (data.model != "gpt2") {
     return fail(Code::unsupported,
-                "The tokenizer model \"{}\" is not known; this build knows gpt2 (byte-level BPE).",
-                data.model);
+                "The tokenizer model {} is not known; use a model with gpt2 (byte-level BPE).",
+                quoted(data.model));
   }
   auto pre = PreTokenizer::build(data.pre);
   if (!pre) return fail(std::move(pre));
@@ -101,11 +109,12 @@ Result<Tokenizer> Tokenizer::build(const VocabularyData& data) {
   if (!store) return fail(std::move(store));
   auto types = token_types(data);
   if (!types) return fail(std::move(types));
-  PieceTable texts(std::move(*store));
-  auto bpe = ByteBpe::build(data.merges, texts);
+  auto texts = PieceTable::build(std::move(*store));
+  if (!texts) return fail(std::move(texts));
+  auto bpe = ByteBpe::build(data.merges, *texts);
   if (!bpe) return fail(std::move(bpe));
 
-  Tokenizer result(std::move(texts), std::move(*pre), std::move(*bpe));
+  Tokenizer result(std::move(*texts), std::move(*pre), std::move(*bpe));
   result.types_ = std::move(*types);
   const auto take = [&](std::optional<std::int64_t> id, std::string_view what,
                         std::optional<std::int32_t>& target) -> Result<void> {

@@ -46,7 +46,14 @@ Result<void> read_flag(const Gguf& file, std::string_view key, std::optional<boo
 
 Result<void> read_types(const Gguf& file, std::vector<std::int32_t>& target) {
   constexpr std::string_view kKey = "tokenizer.ggml.token_type";
-  if (file.find_metadata(kKey) == nullptr) return {};
+  const Metadata* entry = file.find_metadata(kKey);
+  if (entry == nullptr) return {};
+  const std::uint64_t tokens = file.find_metadata(kTokens)->count;
+  if (entry->count != tokens) {
+    return fail(Code::corrupt,
+                "The vocabulary has {} tokens but {} token types; convert the model again.", tokens,
+                entry->count);
+  }
   auto values = file.int_array(kKey);
   if (!values) return fail(std::move(values));
   target.reserve(values->size());

@@ -42,7 +42,13 @@ T to_integer(float value) noexcept {
 
 BlockQ8_0 quantize_block(const float* in) noexcept {
   float largest = 0.0F;
-  for (int i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(in[i]));
+  bool is_number = true;
+  for (int i = 0; i < 32; ++i) {
+    largest = std::max(largest, std::fabs(in[i]));
+    is_number = is_number && !std::isnan(in[i]);
+  }
+  // One that is no number makes the block none: as 0 it would go unseen.
+  if (!is_number) largest = std::numeric_limits<float>::quiet_NaN();
   const float scale = largest / 127.0F;
   const float inverse = scale != 0.0F ? 1.0F / scale : 0.0F;
   BlockQ8_0 block;

@@ -1,7 +1,11 @@
 #include "formats/gguf/reader.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -148,6 +152,25 @@ TEST(Gguf, AlignmentMovesTheData) {
   const auto gguf = read_gguf(file.span());
   ASSERT_TRUE(gguf) << gguf.error().message();
   EXPECT_EQ(gguf->find("t")->offset, start + 128);
+}
+
+TEST(Gguf, AnArrayOfAnotherTypeTakesNoMemory) {
+  constexpr std::size_t kCount = 48 << 20;
+  test::Bytes file = test::header(0, 1);
+  file.key("k", MetadataType::array).u32(0).u64(kCount).raw(std::string(kCount, 'x'));
+  const auto gguf = read_gguf(file.span());
+  ASSERT_TRUE(gguf.has_value()) << gguf.error().message();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const bool refused = !gguf->string_array("k") && !gguf->float_array("k");
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    std::_Exit(refused && usage.ru_maxrss < (400L << 10) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "it took more than 400 MiB";
 }
 
 TEST(Gguf, MessagesBeginWithTheFileName) {

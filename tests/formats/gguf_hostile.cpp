@@ -137,6 +137,12 @@ std::vector<Damage> damages() {
         MetadataType::u32, [value](Bytes& b) { b.u32(value); }, "general.alignment");
   };
   corrupt("alignment_0", alignment(0), "not a power of two");
+  corrupt("alignment_2m", alignment(2U << 20), "is 2097152, more than");
+  corrupt(
+      "alignment_2t",
+      one_key(
+          MetadataType::u64, [](Bytes& b) { b.u64(std::uint64_t{1} << 41); }, "general.alignment"),
+      "is 2199023255552, more than");
   corrupt("alignment_24", alignment(24), "is 24, not a power of two");
   corrupt("alignment_type",
           one_key(

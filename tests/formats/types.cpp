@@ -177,6 +177,28 @@ TEST(Convert, QuantizingValuesThatAreNoNumbersIsDefined) {
     BlockQ8_0 block;
     quantize(DType::q8_0, in, &block);
     quantize(DType::i32, in, integers.data());
+    const std::int32_t limit = strange < 0 ? std::numeric_limits<std::int32_t>::min()
+                                           : std::numeric_limits<std::int32_t>::max();
+    const std::int32_t expected = std::isnan(strange) || strange < 1e-30F ? 0 : limit;
+    EXPECT_EQ(integers, std::vector(32, std::isinf(strange) ? limit : expected)) << strange;
+  }
+  // One element that is no number, in any place, must not turn into a number.
+  for (std::size_t at = 0; at < 64; ++at) {
+    for (const float strange : {infinity, -infinity, std::nanf(""), -std::nanf("")}) {
+      std::vector<float> in(64, 1.5F);
+      in[at] = strange;
+      BlockQ8_0 blocks[2];
+      quantize(DType::q8_0, in, blocks);
+      std::vector<float> out(64);
+      dequantize(DType::q8_0, blocks, out);
+      for (std::size_t i = 0; i < 64; ++i) {
+        if (i / 32 != at / 32) {
+          EXPECT_NEAR(out[i], 1.5F, 0.01F);
+        } else if (i == at || std::isnan(strange)) {
+          EXPECT_FALSE(std::isfinite(out[i])) << at << " " << strange;
+        }
+      }
+    }
   }
   const float large = 3e9F;
   std::int32_t integer = 0;

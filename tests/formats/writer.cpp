@@ -131,6 +131,33 @@ TEST_F(Writer, WrongDeclarationsAreErrors) {
     w.add_tensor("t", DType::f32, Shape{1});
   });
   EXPECT_NE(name_twice.find("'t' is empty or given twice"), std::string::npos);
+  // The reader takes names of up to 65535 bytes.
+  const auto long_key = [&](std::size_t size) {
+    return declare([&](GgufWriter& w) { w.add(std::string(size, 'k'), true); });
+  };
+  const auto long_name = [&](std::size_t size) {
+    return declare(
+        [&](GgufWriter& w) { w.add_tensor(std::string(size, 'n'), DType::f32, Shape{1}); });
+  };
+  EXPECT_NE(long_key(65536).find("has 65536 bytes"), std::string::npos) << long_key(65536);
+  EXPECT_NE(long_name(65536).find("has 65536 bytes"), std::string::npos) << long_name(65536);
+}
+
+TEST_F(Writer, TheLongestNamesAreRead) {
+  const std::string name(65535, 'n');
+  GgufWriter writer(path);
+  writer.add(name, true);
+  writer.add_tensor(name, DType::f32, Shape{1});
+  ASSERT_TRUE(writer.begin());
+  const std::vector<std::byte> zeros(writer.data_bytes());
+  ASSERT_TRUE(writer.write(zeros));
+  ASSERT_TRUE(writer.finish());
+  const auto file = FileBytes::load(path);
+  ASSERT_TRUE(file);
+  const auto gguf = read_gguf(file->bytes());
+  ASSERT_TRUE(gguf.has_value()) << gguf.error().message();
+  EXPECT_TRUE(gguf->bool_value(name).value());
+  EXPECT_NE(gguf->find(name), nullptr);
 }
 
 TEST_F(Writer, CallsOutOfOrderAreErrors) {

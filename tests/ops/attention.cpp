@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "ops/cases.hpp"
 #include "ops/ops.hpp"
@@ -15,8 +16,10 @@ struct Sizes {
 };
 
 std::string describe(const Sizes& s, const KvShape& kv) {
-  return fmt::format("{}_{}_{}_rows_{}x{}_heads_of_{}_{}_past_{}", name(kv.k_type), name(kv.v_type),
-                     s.rows, s.heads_per_kv, kv.heads, kv.k_size, kv.v_size, kv.past);
+  const std::string pages = kv.page_tokens == 32 ? "" : fmt::format("_pages_of_{}", kv.page_tokens);
+  return fmt::format("{}_{}_{}_rows_{}x{}_heads_of_{}_{}_past_{}{}", name(kv.k_type),
+                     name(kv.v_type), s.rows, s.heads_per_kv, kv.heads, kv.k_size, kv.v_size,
+                     kv.past, pages);
 }
 
 Step attention_step(Random& random, const Sizes& s, const KvMemory& kv) {
@@ -73,6 +76,50 @@ Case written_and_attended(const Sizes& s, const KvShape& shape) {
       }};
 }
 
+/// Sizes and pages at and beside what kernels cut work by.
+void add_odd_shapes(std::vector<Case>& cases) {
+  constexpr std::uint32_t sizes[] = {1, 13, 77, 513, 1024};
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
+    for (const std::uint32_t size : sizes)
+      for (const std::uint32_t page_tokens : {3U, 32U, 48U}) {
+        const KvShape shape{.k_size = size,
+                            .v_size = size,
+                            .k_type = type,
+                            .v_type = type,
+                            .past = 50,
+                            .page_tokens = page_tokens};
+        cases.push_back(attended({.rows = 2, .heads_per_kv = 3}, shape));
+        cases.push_back(written_and_attended({.rows = 20}, shape));
+      }
+  for (const std::uint32_t page_tokens : {3U, 48U}) {
+    for (const DType type : {DType::f16, DType::q8_0}) {
+      KvShape shape{.k_size = 1024,
+                    .v_size = 96,
+                    .k_type = type,
+                    .v_type = type,
+                    .past = 700,
+                    .page_tokens = page_tokens};
+      cases.push_back(attended({.rows = 1, .heads_per_kv = 7}, shape));
+      cases.push_back(attended({.rows = 33}, shape));
+      std::swap(shape.k_size, shape.v_size);
+      cases.push_back(written_and_attended({.rows = 3}, shape));
+      cases.push_back(large_scores({.rows = 40}, shape));
+    }
+    cases.push_back(attended({.rows = 5}, {.k_size = 13,
+                                           .v_size = 513,
+                                           .k_type = DType::bf16,
+                                           .v_type = DType::f32,
+                                           .past = 2000,
+                                           .page_tokens = page_tokens}));
+    cases.push_back(attended({.rows = 17}, {.k_size = 77,
+                                            .v_size = 1,
+                                            .k_type = DType::f32,
+                                            .v_type = DType::bf16,
+                                            .past = 95,
+                                            .page_tokens = page_tokens}));
+  }
+}
+
 }  // namespace
 
 std::vector<Case> attention_cases() {
@@ -109,6 +156,7 @@ std::vector<Case> attention_cases() {
   cases.push_back(written_and_attended({.rows = 1, .heads_per_kv = 7}, {.past = 700}));
   cases.push_back(written_and_attended({.rows = 33}, {.past = 0}));
   cases.push_back(written_and_attended({.rows = 70}, {.past = 31}));
+  add_odd_shapes(cases);
   return cases;
 }
 

@@ -296,6 +296,114 @@ missing ~ "x"
 s | list | length
 "abc" | list
 "a-b_c".split("-")[1]
+"banana".find("a", 2)
+"banana".find("a", 2, 3)
+"banana".find("", 6)
+"banana".find("", 7)
+"banana".find("n", -3, -1)
+"banana".find("a", none, 1)
+"banana".rfind("a", 0, 3)
+"banana".rfind("a", 9)
+"banana".count("a", 2)
+"banana".count("", 2, 4)
+"banana".count("", 9)
+"xay".startswith("a", 1)
+"xay".startswith("", 3)
+"xay".startswith("", 4)
+"xay".startswith(("q", "a"), 1, 2)
+"xay".endswith("a", 0, 2)
+"xay".endswith("a", 0, -1)
+"Wörld 🦙!".find("!", 3)
+"Wörld 🦙!".startswith("🦙", 6, 7)
+[1, 2, 1].index(1, 1)
+[1, 2, 1].index(2, -2, 3)
+"a b c".split(maxsplit=1)
+"a,b,c".split(sep=",", maxsplit=1)
+"x\ny".splitlines(keepends=true)
+"voilà Ångström, état-ÎLE «été» x\xa0y\x85z" | title
+"a\x0bb\x0cc\x1cd\x1de\x1ef\x1fg\x85h\u2028i\u2029j\r\nk\rl\n" .splitlines()
+"a\r\n\r\nb\x85" .splitlines(true)
+"١٢".isdigit()
+"١٢".isdecimal()
+"1²".isdigit()
+"1²".isdecimal()
+"½".isdigit()
+"①2".isdigit()
+"".isdigit()
+5 | round(-1)
+15 | round(-1)
+25 | round(-1)
+26 | round(-1)
+-25 | round(-1)
+-26 | round(-1)
+12345 | round(-3)
+9 | round(-1)
+7 | round(-30)
+15.0 | round(-1)
+-25.5 | round(-1)
+true | round
+"a\n\nb" | indent
+"a\n\nb\n" | indent(2)
+"a\n\nb\n" | indent(2, true, true)
+"a\r\nb\rc\x85d" | indent(2)
+"" | indent(2, first=true)
+"\n" | indent(2)
+"\n" | indent(2, blank=true)
+"a\nb" | indent(width="> ", first=true)
+"0x1F" | int(base=16)
+"1F" | int(0, 16)
+"-0b11" | int(base=2)
+"0x1F" | int(base=0)
+"0x_1F" | int(base=16)
+"0x1F" | int
+"012" | int(7, base=0)
+"00" | int(7, base=0)
+"012" | int
+"z" | int(base=36)
+"12" | int(5, 99)
+"1_000" | int
+"1__0" | int(5)
+"_1" | int(5)
+"1_" | int(5)
+"+-5" | int(9)
+"- 5" | int(9)
+" -5 " | int
+"1_0.5" | int
+"1_0.5e1" | float
+".5" | float
+"5." | float
+"." | float(3)
+"1e" | float(3)
+"1e400" | float
+"-1e400" | float
+"1e-400" | float
+"0e999" | float
+"nan(1)" | float(3)
+"-inf" | float
+"+-5" | float(9)
+1e400
+-1e400
+1e-400
+0.0e999
+123456789e999999999999999999999
+1e400 > 1
+"a\x7f\x80é\U0001F999" | tojson(ensure_ascii=true)
+"a\x7f" | tojson
+["a b", "c d"] | map("replace", " ", "-") | list
+[["a", "b"], ["c"]] | map("map", "upper") | map("list") | list
+[{"u": users}] | map("map", attribute="name") | list | length
+users | map(attribute="zip", default="?") | list
+users | map(attribute="name", default=none) | list
+[1, 2] | select("in", [2]) | list
+[1, 2] | select("in", seq=[2]) | list
+6 is divisibleby(num=3)
+"abc" | replace(old="b", new="x")
+"abc" | trim(chars="c")
+3.14159 | round(precision=2)
+3.14159 | round(2, method="floor")
+namespace({"a": 1}, a=2).a
+dict({"a": 1}, a=2, b=3)
+d.get("zz", 4)
 """.strip("\n").split("\n")
 
 # Whole templates: (name, template, context).
@@ -552,6 +660,20 @@ FAILURES = [
     "{{ 1 is is 2 }}", "{% else %}", "{% for i in [1] %}{% else %}{% else %}{% endfor %}", "{{ 'a'.nomethod() }}",
     "{{ none.x.y }}", "{{ [1].append(2) }}", "{% set true = 1 %}", "{% break %}", "{{ none < 1 }}", "{{ x = 1 }}",
     "{{ ! }}", "{{ -'a' }}", "{{ 'a' in 5 }}", "{{ 1 | abs | nofilter }}",
+    # Arguments that are too many, too few, unknown, given twice or of a wrong kind.
+    "{{ 'a'.upper(1) }}", "{{ 'a'.strip(chars='a') }}", "{{ 'a'.strip('a', 'b') }}", "{{ 'a'.find() }}",
+    "{{ 'a'.find('a', 0, 1, 2) }}", "{{ 'a'.find('a', 'b') }}", "{{ 'a'.startswith() }}", "{{ 'a'.startswith(('b', 1)) }}",
+    "{{ 'a'.startswith(prefix='a') }}", "{{ 'a'.removeprefix('a', 1) }}", "{{ 'a'.split('b', 1, 2) }}",
+    "{{ 'a'.split(foo=1) }}", "{{ 'a'.split('b', sep='b') }}", "{{ 'a'.replace('a') }}", "{{ 'a'.isdigit(1) }}",
+    "{{ 'a'.join() }}", "{{ {}.get() }}", "{{ {}.items(1) }}", "{{ {}.get(1, 2, 3) }}", "{{ [1].count() }}",
+    "{{ [1].index(2) }}", "{{ [1, 2].index(1, 1) }}", "{{ 'a' | upper(1) }}", "{{ 'a' | upper(1, 2) }}",
+    "{{ 'a' | trim(foo=1) }}", "{{ 'a' | trim('a', 'b') }}", "{{ 'a' | trim('a', chars='a') }}", "{{ 'a' | replace('a') }}",
+    "{{ [1] | first(1) }}", "{{ [1] | length(1) }}", "{{ 1 | default(1, 2, 3) }}", "{{ [1] | join(1, 2, 3) }}",
+    "{{ [1] | map(attribute='a', foo=1) | list }}", "{{ [1] | selectattr | list }}", "{{ 1 | int(1, 2, 3) }}",
+    "{{ 1 | round(0, 'other') }}", "{{ 5 | indent }}", "{{ 1 is odd(1) }}", "{{ 1 is divisibleby }}", "{{ 1 is eq }}",
+    "{{ 1 is eq(1, 2) }}", "{{ 1 is defined(1) }}", "{{ range() }}", "{{ range(1, 2, 3, 4) }}", "{{ range(2, foo=1) }}",
+    "{{ range(stop=2) }}", "{{ namespace(1, 2) }}", "{{ 1 | default(x=1, x=2) }}",
+    "{{ raise_exception('a', 'b') }}", "{% for i in [1] %}{{ loop.cycle(a=1) }}{% endfor %}",
 ]
 
 

@@ -26,8 +26,13 @@ void expect_error(const VocabularyData& data, Code code, std::string_view part) 
   const auto tokenizer = Tokenizer::build(data);
   ASSERT_FALSE(tokenizer.has_value()) << part;
   EXPECT_EQ(tokenizer.error().code(), code);
-  EXPECT_NE(tokenizer.error().message().find(part), std::string_view::npos)
-      << tokenizer.error().message();
+  const std::string_view message = tokenizer.error().message();
+  EXPECT_NE(message.find(part), std::string_view::npos) << message;
+  EXPECT_NE(message.find("; "), std::string_view::npos) << "no remedy in: " << message;
+  EXPECT_LT(message.size(), 400U);
+  EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) {
+    return c >= ' ' && c <= '~';
+  })) << message;
 }
 
 TEST(Tokenizer, merges_by_rank_and_leftmost_first) {
@@ -132,10 +137,10 @@ TEST(Tokenizer, refuses_vocabularies_that_contradict_themselves) {
   expect_error(data, Code::corrupt, "Token 3");
   data = good;
   data.merges.emplace_back("a zz");
-  expect_error(data, Code::corrupt, "\"zz\"");
+  expect_error(data, Code::corrupt, "'zz'");
   data = good;
   data.merges.emplace_back("b a");
-  expect_error(data, Code::corrupt, "\"ba\"");
+  expect_error(data, Code::corrupt, "'ba'");
   data = good;
   data.merges.emplace_back("ab");
   expect_error(data, Code::corrupt, "not two pieces");
@@ -148,6 +153,19 @@ TEST(Tokenizer, refuses_vocabularies_that_contradict_themselves) {
   data = good;
   data.tokens[9] = "\xFF";
   expect_error(data, Code::corrupt, "Token 9");
+  // What a file says is shown neither raw nor whole.
+  const std::string odd = "\x1b[31m\xFF\n" + std::string(100000, 'x');
+  data = good;
+  data.merges.push_back(odd);
+  expect_error(data, Code::corrupt, "not two pieces");
+  data.merges.back() += " b";
+  expect_error(data, Code::corrupt, "not a token");
+  data = good;
+  data.model = odd;
+  expect_error(data, Code::unsupported, "tokenizer model");
+  data = good;
+  data.pre = odd;
+  expect_error(data, Code::unsupported, "pre-tokenizer");
 }
 
 TEST(Tokenizer, refuses_what_it_can_not_encode) {

@@ -56,11 +56,12 @@ auto value_of(const Metadata& entry, std::string_view wanted, Convert convert)
 template <typename T, typename Convert>
 Result<std::vector<T>> values_of(const Metadata& entry, std::string_view wanted, Convert convert) {
   std::vector<T> result;
-  const auto values = scalars(entry, entry.element == MetadataType::array ? 0 : entry.count);
-  result.reserve(values.size());
-  for (const Scalar& value : values) {
-    const auto element = convert(value);
+  ScalarReader values(entry);
+  for (auto value = values.next(); value; value = values.next()) {
+    const auto element = convert(*value);
     if (!element) break;
+    // Only now, when the type fits: a file can have a thousand million bytes where texts belong.
+    if (result.empty()) result.reserve(entry.count);
     result.push_back(static_cast<T>(*element));
   }
   if (result.size() == entry.count) return result;

@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "values are read as th
 
 namespace {
 
-constexpr std::uint64_t kMaxNameBytes = 65535;
+constexpr std::uint64_t kMaxAlignment = 1 << 20;
 constexpr unsigned kMaxNesting = 4;
 // The least that the format needs for one of each: a name of one byte, and its fields.
 constexpr std::uint64_t kLeastMetadataBytes = 8 + 1 + 4 + 1;
@@ -120,10 +120,10 @@ class GgufReader {
   /// A key or a tensor's name.
   Result<std::string_view> name_string() {
     const std::uint64_t at = at_;
-    const auto text = string();
+    auto text = string();
     if (!text) return text;
     if (text->empty()) return damaged(at, "has an empty name");
-    if (text->size() > kMaxNameBytes) {
+    if (text->size() > Metadata::kMaxNameBytes) {
       return damaged(at, fmt::format("has a name of {} bytes", text->size()));
     }
     return text;
@@ -287,6 +287,12 @@ Result<void> GgufReader::index_metadata() {
     subject_ = "the metadata key 'general.alignment'";
     return damaged(result_.find_metadata("general.alignment")->offset,
                    fmt::format("is {}, not a power of two", *alignment));
+  }
+  if (*alignment > kMaxAlignment) {
+    subject_ = "the metadata key 'general.alignment'";
+    return damaged(result_.find_metadata("general.alignment")->offset,
+                   fmt::format("is {}, more than the {} bytes that a file can need", *alignment,
+                               kMaxAlignment));
   }
   result_.alignment_ = *alignment;
   return {};

@@ -92,13 +92,24 @@ std::string_view name(MetadataType type) noexcept {
   return "unknown";
 }
 
+ScalarReader::ScalarReader(const Metadata& metadata) noexcept
+    : element_(metadata.element),
+      count_(metadata.element == MetadataType::array ? 0 : metadata.count),
+      left_(metadata.payload) {}
+
+std::optional<Scalar> ScalarReader::next() noexcept {
+  if (count_ == 0) return std::nullopt;
+  --count_;
+  return take(element_, left_);
+}
+
 std::vector<Scalar> scalars(const Metadata& metadata, std::size_t limit) {
   std::vector<Scalar> result;
   if (metadata.element == MetadataType::array) return result;
   const std::size_t count = std::min<std::uint64_t>(metadata.count, limit);
   result.reserve(count);
-  auto left = metadata.payload;
-  while (result.size() < count) result.push_back(take(metadata.element, left));
+  ScalarReader values(metadata);
+  while (result.size() < count) result.push_back(*values.next());
   return result;
 }
 

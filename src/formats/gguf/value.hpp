@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,12 +42,28 @@ using Scalar = std::variant<std::uint64_t, std::int64_t, double, bool, std::stri
 /// One key of the metadata and where its value lies. All views point into the bytes that the file
 /// was read from.
 struct Metadata {
+  static constexpr std::size_t kMaxNameBytes = 65535;  ///< of a key, and of a tensor's name
+
   std::string_view key;  ///< any bytes; not necessarily valid UTF-8
   MetadataType type = MetadataType::u8;
   MetadataType element = MetadataType::u8;  ///< of an array; else the same as `type`
   std::uint64_t count = 1;                  ///< elements of an array; else 1
   std::span<const std::byte> payload;  ///< the value's bytes; of an array, those after its count
   std::uint64_t offset = 0;            ///< where the key begins in the file
+};
+
+/// Gives the elements of an array one after the other, or the one value of a scalar. An array of
+/// arrays gives none.
+class ScalarReader {
+ public:
+  explicit ScalarReader(const Metadata& metadata) noexcept;
+  /// None at the end.
+  std::optional<Scalar> next() noexcept;
+
+ private:
+  MetadataType element_;
+  std::uint64_t count_;
+  std::span<const std::byte> left_;
 };
 
 /// The first `limit` elements of an array, or the one value of a scalar. An array of arrays gives

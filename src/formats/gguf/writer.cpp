@@ -57,15 +57,24 @@ void GgufWriter::declaration_error(Error error) {
   if (!error_) error_ = std::move(error);
 }
 
+void GgufWriter::check_length(std::string_view what, std::string_view name) {
+  if (name.size() <= Metadata::kMaxNameBytes) return;
+  declaration_error(Error(Code::invalid_argument,
+                          fmt::format("The {} {} has {} bytes; give one of at most {}.", what,
+                                      quoted(name), name.size(), Metadata::kMaxNameBytes)));
+}
+
 void GgufWriter::key(std::string_view key, MetadataType type) {
   if (file_) {
     declaration_error(Error(Code::invalid_argument, "Metadata comes before begin()."));
   }
   if (key.empty() || key == "general.alignment" || !keys_.emplace(key).second) {
-    declaration_error(
-        Error(Code::invalid_argument,
-              fmt::format("The metadata key {} is empty, given twice or fixed.", quoted(key))));
+    declaration_error(Error(Code::invalid_argument,
+                            fmt::format("The metadata key {} is empty, given twice or fixed; give "
+                                        "another.",
+                                        quoted(key))));
   }
+  check_length("metadata key", key);
   append(metadata_, key);
   append(metadata_, static_cast<std::uint32_t>(type));
 }
@@ -117,10 +126,11 @@ void GgufWriter::add_tensor(std::string_view name, DType type,
     declaration_error(Error(Code::invalid_argument, "Tensors are declared before begin()."));
   }
   if (name.empty() || !names_.emplace(name).second) {
-    declaration_error(
-        Error(Code::invalid_argument,
-              fmt::format("The tensor name {} is empty or given twice.", quoted(name))));
+    declaration_error(Error(
+        Code::invalid_argument,
+        fmt::format("The tensor name {} is empty or given twice; give another.", quoted(name))));
   }
+  check_length("tensor name", name);
   const auto bytes = bytes_of(type, shape);
   if (!bytes || data_offset_ > std::numeric_limits<std::int64_t>::max() / 2) {
     declaration_error(Error(Code::invalid_argument,

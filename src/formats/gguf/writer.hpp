@@ -52,6 +52,7 @@ class GgufWriter {
   Result<void> finish();
 
  private:
+  void check_length(std::string_view what, std::string_view name);
   void key(std::string_view key, MetadataType type);
   void array(std::string_view key, MetadataType element, std::size_t count);
   void declaration_error(Error error);

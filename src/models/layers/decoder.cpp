@@ -1,6 +1,7 @@
 #include "models/layers/decoder.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "ops/ops.hpp"
 
@@ -45,18 +46,36 @@ class DecoderBuilder {
     x = norm(x, "output_norm");
     ValueId head = optional_weight("output.weight", {config_.vocabulary, config_.width});
     if (head == ValueId::none) head = table;  // tied embeddings
+    refuse_unused();
     return graph_.finish(graph_.add(ops::matmul, "output", {head, x}));
   }
 
  private:
+  /// A weight that the file has but the graph does not use means another model than this one.
+  void refuse_unused() {
+    for (const auto& [name, entry] : weights_) {
+      // Angles that some converters leave in the file; they follow from the metadata.
+      if (used_.contains(name) || name.ends_with(".attn_rot_embd.weight") ||
+          name.ends_with(".rotary_emb.inv_freq"))
+        continue;
+      graph_.fail(Error(Code::unsupported,
+                        fmt::format("The file has the tensor {}, which models of the architecture "
+                                    "{} have no use for in this build; use another model.",
+                                    quoted(name), quoted(config_.architecture))));
+      return;
+    }
+  }
+
   ValueId optional_weight(const std::string& name, Shape shape) {
+    used_.insert(name);
     const auto found = weights_.find(name);
     if (!found) graph_.fail(found.error());
     if (!found || *found == nullptr) return ValueId::none;
     if (!((*found)->type.shape == shape)) {
       graph_.fail(
-          Error(Code::corrupt, fmt::format("{} has the shape {}; it should be {}.", name,
-                                           to_string((*found)->type.shape), to_string(shape))));
+          Error(Code::corrupt,
+                fmt::format("{} has the shape {}; it should be {}, convert the model again.", name,
+                            to_string((*found)->type.shape), to_string(shape))));
       return ValueId::none;
     }
     return graph_.weight(name, (*found)->type, (*found)->data);
@@ -76,10 +95,12 @@ class DecoderBuilder {
                       Attributes(ops::NormAttributes{config_.epsilon, 1}));
   }
 
+  /// With the bias that the file has; without one it fails if `bias`.
   ValueId product(const std::string& name, ValueId x, std::int64_t out, std::int64_t in,
                   bool bias = false) {
     const ValueId w = weight(prefix_ + name + ".weight", {out, in});
-    const ValueId b = bias ? weight(prefix_ + name + ".bias", {out}) : ValueId::none;
+    const ValueId b = bias ? weight(prefix_ + name + ".bias", {out})
+                           : optional_weight(prefix_ + name + ".bias", {out});
     return graph_.add(ops::matmul, prefix_ + name, {w, x, b});
   }
 
@@ -132,6 +153,7 @@ class DecoderBuilder {
   const GraphClass& shape_;
   const DecoderOptions& options_;
   GraphBuilder graph_;
+  std::set<std::string> used_;
   std::string prefix_;
   ValueId rope_table_ = ValueId::none;
 };

@@ -8,11 +8,12 @@ namespace tacet::layers {
 struct DecoderOptions {
   bool interleaved_rope = false;  ///< pairs (2i, 2i+1), as Llama's files are laid out
   bool head_norm = false;         ///< queries and keys are normed per head before rope (Qwen3)
-  bool attention_bias = false;    ///< queries, keys and values have biases (Qwen2)
+  bool attention_bias = false;    ///< queries, keys and values must have biases (Qwen2)
 };
 
 /// Builds a pre-norm transformer (RMSNorm, rotary embeddings, grouped-query attention, SwiGLU) up
-/// to the logits of the output rows. Errors name the weight that is missing or misshapen.
+/// to the logits of the output rows. Any product may have a bias. Errors name the weight that is
+/// missing or misshapen, or that the file has but this does not use (`unsupported`).
 Result<Graph> build_decoder(const ModelConfig& config, const Weights& weights,
                             const GraphClass& shape, const DecoderOptions& options);
 

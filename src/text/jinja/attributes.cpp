@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 
+#include "formats/gguf/value.hpp"
 #include "text/jinja/interpreter.hpp"
 #include "text/jinja/operators.hpp"
 
@@ -21,6 +23,11 @@ Value cycle(Interpreter& run, const Value& self, const Arguments& arguments) {
   return arguments.positional[self.as_object()->index % arguments.positional.size()];
 }
 
+constexpr std::array<Builtin, 2> kLoopMethods = {{
+    {"cycle", cycle, 0, kAny},
+    {"changed", changed, 0, kAny},
+}};
+
 Value loop_attribute(const Value& self, std::string_view name) {
   const Object& loop = *self.as_object();
   const std::size_t size = loop.items.size();
@@ -39,21 +46,23 @@ Value loop_attribute(const Value& self, std::string_view name) {
   if (name == "nextitem" && index + 1 < size) return loop.items[index + 1];
   if (name == "depth") return number(1);
   if (name == "depth0") return number(0);
-  if (name == "cycle") return Value::function({.name = "cycle", .call = cycle, .self = self});
-  if (name == "changed") return Value::function({.name = "changed", .call = changed, .self = self});
-  return Value::undefined(std::string(name));
+  for (const Builtin& method : kLoopMethods) {
+    if (method.name == name) return Value::function({.builtin = &method, .self = self});
+  }
+  return Value::undefined(clipped(name));
 }
 
-Value object_attribute(const Value& self, std::string_view name) {
+Value object_attribute(Interpreter& run, const Value& self, std::string_view name) {
   const Object& object = *self.as_object();
   if (object.kind == Object::Kind::loop) return loop_attribute(self, name);
   if (object.kind == Object::Kind::macro && name == "name") {
     return Value::string(object.macro->text);
   }
+  if (!run.spend_scan(object.attributes.size(), name.size())) return {};
   for (const auto& [key, value] : object.attributes) {
     if (key == name) return value;
   }
-  return Value::undefined(std::string(name));
+  return Value::undefined(clipped(name));
 }
 
 }  // namespace
@@ -61,17 +70,16 @@ Value object_attribute(const Value& self, std::string_view name) {
 Value Interpreter::attribute(const Value& object, std::string_view attribute_name) {
   if (failed()) return {};
   if (object.is(Value::Kind::undefined)) {
-    return raise(Code::corrupt, "'{}' is undefined.", object.undefined_name());
+    return raise(Code::corrupt, "{} is undefined.", quoted(object.undefined_name()));
   }
-  if (const Callable method = find_method(object, attribute_name)) {
-    // The name lives in the template or in a value that does; a copy of the view is enough.
-    return Value::function({.name = "method", .call = method, .self = object});
+  if (const Builtin* method = find_method(object, attribute_name)) {
+    return Value::function({.builtin = method, .self = object});
   }
-  if (object.is(Value::Kind::object)) return object_attribute(object, attribute_name);
+  if (object.is(Value::Kind::object)) return object_attribute(*this, object, attribute_name);
   if (object.is(Value::Kind::dict)) {
     if (const Value* value = lookup(object, attribute_name, *this)) return *value;
   }
-  return Value::undefined(std::string(attribute_name));
+  return Value::undefined(clipped(attribute_name));
 }
 
 }  // namespace tacet::jinja

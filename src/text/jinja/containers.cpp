@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "formats/gguf/value.hpp"
 #include "text/jinja/operators.hpp"
 #include "text/jinja/strings.hpp"
 #include "text/utf8.hpp"
@@ -67,6 +68,10 @@ std::vector<Value> characters(const std::string& text, Meter& meter) {
 
 }  // namespace
 
+std::string clipped(std::string_view name) {
+  return std::string(name.substr(0, 65));
+}
+
 const Value* lookup(const Value& dict, const Value& key, Meter& meter) {
   if (key.is(Value::Kind::string)) return lookup(dict, std::string_view(key.as_string()), meter);
   for (const Value::Entry& entry : dict.entries()) {
@@ -78,7 +83,11 @@ const Value* lookup(const Value& dict, const Value& key, Meter& meter) {
 const Value* lookup(const Value& dict, std::string_view key, Meter& meter) {
   if (!meter.spend(1 + dict.entries().size() / 8)) return nullptr;
   for (const Value::Entry& entry : dict.entries()) {
-    if (entry.first.is(Value::Kind::string) && entry.first.as_string() == key) return &entry.second;
+    if (!entry.first.is(Value::Kind::string)) continue;
+    if (key.size() == entry.first.as_string().size() && !meter.spend(key.size() / 256)) {
+      return nullptr;
+    }
+    if (entry.first.as_string() == key) return &entry.second;
   }
   return nullptr;
 }
@@ -95,7 +104,7 @@ void assign(std::vector<Value::Entry>& entries, Value key, Value value, Meter& m
 Value item(const Value& object, const Value& key, Meter& meter) {
   switch (object.kind()) {
     case Value::Kind::undefined:
-      return meter.raise(Code::corrupt, "'{}' is undefined.", object.undefined_name());
+      return meter.raise(Code::corrupt, "{} is undefined.", quoted(object.undefined_name()));
     case Value::Kind::list:
     case Value::Kind::tuple: {
       if (!key.is_integral()) break;
@@ -114,17 +123,18 @@ Value item(const Value& object, const Value& key, Meter& meter) {
     default:
       break;
   }
-  return Value::undefined(key.is(Value::Kind::string) ? key.as_string() : "item");
+  return Value::undefined(key.is(Value::Kind::string) ? clipped(key.as_string()) : "item");
 }
 
 Value slice(const Value& object, const Value& start, const Value& stop, const Value& step,
             Meter& meter) {
   if (object.is(Value::Kind::undefined)) {
-    return meter.raise(Code::corrupt, "'{}' is undefined.", object.undefined_name());
+    return meter.raise(Code::corrupt, "{} is undefined.", quoted(object.undefined_name()));
   }
   if (!object.is(Value::Kind::string) && !object.is_sequence()) {
     return Value::undefined("slice");
   }
+  if (meter.failed()) return {};
   const std::int64_t stride = bound_of(step, meter).value_or(1);
   if (stride == 0) return meter.raise(Code::corrupt, "a slice can not have the step 0.");
   const auto first = bound_of(start, meter);
@@ -149,6 +159,7 @@ Value slice(const Value& object, const Value& start, const Value& stop, const Va
   }
   std::vector<Value> items;
   if (!meter.take(positions.size() * kItemBytes)) return {};
+  items.reserve(positions.size());
   for (const std::size_t position : positions) items.push_back(object.items()[position]);
   return object.is(Value::Kind::list) ? meter.list(std::move(items))
                                       : meter.tuple(std::move(items));
@@ -167,6 +178,7 @@ std::vector<Value> iterate(const Value& value, Meter& meter) {
     case Value::Kind::dict: {
       if (!meter.take(value.entries().size() * kItemBytes)) return {};
       std::vector<Value> keys;
+      keys.reserve(value.entries().size());
       for (const Value::Entry& entry : value.entries()) keys.push_back(entry.first);
       return keys;
     }

@@ -1,10 +1,27 @@
 #include <algorithm>
+#include <optional>
 
+#include "formats/gguf/value.hpp"
 #include "text/jinja/interpreter.hpp"
 #include "text/jinja/operators.hpp"
 #include "text/jinja/print.hpp"
 
 namespace tacet::jinja {
+namespace {
+
+constexpr std::uint64_t kArgumentBytes = 64;
+
+/// Which of the names, parted by single spaces, `wanted` is.
+std::optional<std::size_t> index_in(std::string_view names, std::string_view wanted) noexcept {
+  for (std::size_t index = 0; !names.empty(); ++index) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    if (names.substr(0, end) == wanted) return index;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 const Value* Arguments::find(std::size_t index, std::string_view name) const {
   if (index < positional.size()) return &positional[index];
@@ -91,8 +108,8 @@ Value Interpreter::evaluate_here(const Expr& expr) {
 Value Interpreter::constant_name(const std::string& variable) {
   if (const Value* value = find_variable(variable)) return *value;
   if (const Value* value = lookup(context_, std::string_view(variable), *this)) return *value;
-  if (const Callable callable = find_global(variable)) {
-    return Value::function({.name = variable, .call = callable, .self = {}});
+  if (const Builtin* builtin = find_global(variable)) {
+    return Value::function({.builtin = builtin, .self = {}});
   }
   return Value::undefined(variable);
 }
@@ -151,8 +168,10 @@ Value Interpreter::evaluate_slice(const Expr& expr) {
 
 Arguments Interpreter::evaluate_arguments(const Expr& expr) {
   Arguments arguments;
+  if (!take((expr.children.size() - 1 + expr.keywords.size()) * kArgumentBytes)) return arguments;
   arguments.positional = evaluate_all(expr, 1);
   for (const Keyword& keyword : expr.keywords) {
+    if (failed()) break;
     arguments.keywords.emplace_back(keyword.name, evaluate(keyword.value));
   }
   return arguments;
@@ -165,13 +184,20 @@ Value Interpreter::evaluate_filter(const Expr& expr) {
 }
 
 Value Interpreter::evaluate_call(const Expr& expr) {
-  const Value callee = evaluate(expr.children[0]);
+  const Expr& named = ast_.expression(expr.children[0]);
+  const bool is_method = named.kind == Expr::Kind::attribute;
+  const Value object = is_method ? evaluate(named.children[0]) : Value();
+  const Value callee = is_method ? attribute(object, named.text) : evaluate(expr.children[0]);
   const Arguments arguments = evaluate_arguments(expr);
   if (failed()) return {};
   set_line(expr.line);
   if (callee.is(Value::Kind::undefined)) {
-    const Expr& named = ast_.expression(expr.children[0]);
-    return raise(Code::corrupt, "\"{}\" is not something that can be called.", named.text);
+    if (object.is(Value::Kind::string) || object.is(Value::Kind::dict) || object.is_sequence()) {
+      return raise(Code::unsupported, "the method {} of a {} is not supported.", quoted(named.text),
+                   name(object.kind()));
+    }
+    return raise(Code::corrupt, "{} is not something that can be called; define it first.",
+                 quoted(named.text));
   }
   return call(callee, arguments);
 }
@@ -179,8 +205,8 @@ Value Interpreter::evaluate_call(const Expr& expr) {
 Value Interpreter::call(const Value& callee, const Arguments& arguments) {
   if (!spend()) return {};
   if (callee.is(Value::Kind::function)) {
-    const Function function = callee.as_function();
-    return function.call(*this, function.self, arguments);
+    const Function& function = callee.as_function();
+    return invoke(*function.builtin, function.self, arguments);
   }
   if (callee.is(Value::Kind::object) && callee.as_object()->kind == Object::Kind::macro) {
     return call_macro(*callee.as_object(), arguments);
@@ -190,26 +216,63 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments) {
 
 Value Interpreter::filter(std::string_view filter_name, const Value& input,
                           const Arguments& arguments) {
-  const Callable callable = find_filter(filter_name);
-  if (callable == nullptr) {
-    return raise(Code::unsupported, "the filter \"{}\" is not supported.", filter_name);
+  const Builtin* builtin = find_filter(filter_name);
+  if (builtin == nullptr) {
+    return raise(Code::unsupported, "the filter {} is not supported.", quoted(filter_name));
   }
-  return spend() ? callable(*this, input, arguments) : Value();
+  return invoke(*builtin, input, arguments);
 }
 
 bool Interpreter::test(std::string_view test_name, const Value& value, const Arguments& arguments) {
-  const Callable callable = find_test(test_name);
-  if (callable == nullptr) {
-    raise(Code::unsupported, "the test \"{}\" is not supported.", test_name);
+  const Builtin* builtin = find_test(test_name);
+  if (builtin == nullptr) {
+    raise(Code::unsupported, "the test {} is not supported.", quoted(test_name));
     return false;
   }
-  return spend() && truthy(callable(*this, value, arguments));
+  return truthy(invoke(*builtin, value, arguments));
+}
+
+Value Interpreter::invoke(const Builtin& builtin, const Value& self, const Arguments& arguments) {
+  // A builtin can call another: `map` takes the name of a filter, which may be "map".
+  if (!enter() || !check_arguments(builtin, arguments)) return {};
+  ++depth_;
+  Value result = builtin.call(*this, self, arguments);
+  --depth_;
+  return failed() ? Value() : result;
+}
+
+bool Interpreter::check_arguments(const Builtin& builtin, const Arguments& arguments) {
+  const std::size_t given = arguments.positional.size();
+  if (given > builtin.most) {
+    raise(Code::corrupt, "{} takes at most {} arguments, not {}; leave the others out.",
+          builtin.name, builtin.most, given);
+    return false;
+  }
+  std::size_t needed = given < builtin.least ? builtin.least - given : 0;
+  // The parser refuses a name that is given twice.
+  for (const auto& [key, value] : arguments.keywords) {
+    if (builtin.names == "*") break;
+    const auto index = index_in(builtin.names, key);
+    if (!index || *index < given) {
+      raise(Code::corrupt, "{} takes no argument {}{}; leave it out.", builtin.name, quoted(key),
+            index ? " twice" : "");
+      return false;
+    }
+    if (*index < builtin.least && needed > 0) --needed;
+  }
+  if (needed > 0) {
+    raise(Code::corrupt, "{} needs {} arguments, not {}.", builtin.name, builtin.least,
+          given + arguments.keywords.size());
+    return false;
+  }
+  return true;
 }
 
 Value Interpreter::argument(const Arguments& arguments, std::size_t index,
                             std::string_view argument_name, Value missing) {
   const Value* found = arguments.find(index, argument_name);
-  return found != nullptr ? *found : missing;
+  if (found != nullptr) return *found;
+  return missing;
 }
 
 }  // namespace tacet::jinja

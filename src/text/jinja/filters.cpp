@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "formats/gguf/value.hpp"
 #include "text/jinja/filters.hpp"
+#include "text/jinja/literals.hpp"
 #include "text/jinja/operators.hpp"
 #include "text/jinja/print.hpp"
 #include "text/jinja/strings.hpp"
@@ -82,24 +83,33 @@ Value to_string(Interpreter& run, const Value& input, const Arguments&) {
   return input.is(Kind::string) ? input : run.text(to_text(input, run));
 }
 
-std::optional<double> parse_number(std::string_view text) {
+/// A text without its sign and the white space around it. `negative`: the sign was "-".
+std::string_view without_sign(std::string_view text, bool& negative) {
   text = strip_left(strip_right(text));
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  return text;
 }
 
+/// float(text), but only for digits of ASCII.
+std::optional<double> parse_number(std::string_view text) {
+  bool negative = false;
+  text = without_sign(text, negative);
+  const std::string word = lower(text.substr(0, 9));
+  if (word == "inf" || word == "infinity" || word == "nan") {
+    const double value = word == "nan" ? std::nan("") : HUGE_VAL;
+    return negative ? -value : value;
+  }
+  const auto value = read_decimal(text);
+  if (!value) return std::nullopt;
+  return negative ? -*value : *value;
+}
+
+/// int(text, base), but only for digits of ASCII.
 std::optional<std::int64_t> parse_integer(std::string_view text, std::int64_t base) {
-  text = strip_left(strip_right(text));
-  if (text.starts_with('+')) text.remove_prefix(1);
-  std::int64_t number = 0;
-  if (base < 2 || base > 36) return std::nullopt;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, static_cast<int>(base));
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  bool negative = false;
+  text = without_sign(text, negative);
+  return read_integer(text, negative, base);
 }
 
 /// A float without its fraction; `missing` if it does not fit.
@@ -110,7 +120,7 @@ Value truncated(double number, const Value& missing) {
 }
 
 Value to_integer(Interpreter& run, const Value& input, const Arguments& arguments) {
-  const Value missing = run.argument(arguments, 0, "default", Value::integer(0));
+  Value missing = run.argument(arguments, 0, "default", Value::integer(0));
   const Value base = run.argument(arguments, 1, "base", Value::integer(10));
   if (input.is_integral()) return Value::integer(input.as_integer());
   if (input.is(Kind::number)) return truncated(input.as_number(), missing);
@@ -123,7 +133,7 @@ Value to_integer(Interpreter& run, const Value& input, const Arguments& argument
 }
 
 Value to_number(Interpreter& run, const Value& input, const Arguments& arguments) {
-  const Value missing = run.argument(arguments, 0, "default", Value::number(0));
+  Value missing = run.argument(arguments, 0, "default", Value::number(0));
   if (input.is_numeric()) return Value::number(input.as_number());
   if (!input.is(Kind::string)) return missing;
   const auto number = parse_number(input.as_string());
@@ -134,6 +144,25 @@ Value absolute(Interpreter& run, const Value& input, const Arguments&) {
   if (!input.is_numeric()) return run.raise(Code::corrupt, "abs needs a number.");
   if (input.is(Kind::number)) return Value::number(std::fabs(input.as_number()));
   return input.as_integer() < 0 ? negated(input, run) : Value::integer(input.as_integer());
+}
+
+/// To a multiple of 10^-digits, of two equally near ones the even one.
+Value rounded_integer(Interpreter& run, std::int64_t value, std::int64_t digits) {
+  if (digits >= 0) return Value::integer(value);
+  if (digits < -19) return Value::integer(0);
+  std::uint64_t unit = 1;
+  for (std::int64_t i = digits; i < 0; ++i) unit *= 10;
+  const auto size =
+      value < 0 ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  const std::uint64_t rest = size % unit;
+  const bool up = rest > unit - rest || (rest == unit - rest && size / unit % 2 == 1);
+  const std::uint64_t down = size - rest;
+  if (up &&
+      down > static_cast<std::uint64_t>(INT64_MAX) - std::min<std::uint64_t>(unit, INT64_MAX)) {
+    return run.raise(Code::unsupported, "a number needs more than 64 bits.");
+  }
+  const auto result = static_cast<std::int64_t>(up ? down + unit : down);
+  return Value::integer(value < 0 ? -result : result);
 }
 
 Value rounded(Interpreter& run, const Value& input, const Arguments& arguments) {
@@ -147,9 +176,17 @@ Value rounded(Interpreter& run, const Value& input, const Arguments& arguments) 
   const double value = input.as_number();
   if (method.as_string() == "ceil") return Value::number(std::ceil(value * scale) / scale);
   if (method.as_string() == "floor") return Value::number(std::floor(value * scale) / scale);
-  if (input.is_integral() && digits >= 0) return Value::integer(input.as_integer());
+  if (method.as_string() != "common") {
+    return run.raise(Code::corrupt, "round knows the methods common, ceil and floor, not {}.",
+                     quoted(method.as_string()));
+  }
+  if (input.is_integral()) return rounded_integer(run, input.as_integer(), digits);
   if (digits == 0) return Value::number(std::nearbyint(value));
-  if (digits < 0 || digits > 17) return Value::number(std::nearbyint(value * scale) / scale);
+  if (digits > 17) return Value::number(std::nearbyint(value * scale) / scale);
+  if (digits < 0) {
+    const double unit = std::pow(10.0, static_cast<double>(-digits));
+    return Value::number(std::nearbyint(value / unit) * unit);
+  }
   // Correctly rounded decimals, as Python has them.
   const std::string text = fmt::format("{:.{}f}", value, static_cast<int>(digits));
   return Value::number(parse_number(text).value_or(value));
@@ -172,41 +209,36 @@ Value attribute_of(Interpreter& run, const Value& input, const Arguments& argume
   return run.attribute(input, to_text(attribute, run));
 }
 
-struct Entry {
-  std::string_view name;
-  Callable callable;
-};
-
-constexpr std::array<Entry, 22> kFilters = {{
+constexpr std::array<Builtin, 22> kFilters = {{
     {"length", length_of},
     {"count", length_of},
-    {"default", fallback},
-    {"d", fallback},
-    {"tojson", to_json},
+    {"default", fallback, 0, 2, "default_value boolean"},
+    {"d", fallback, 0, 2, "default_value boolean"},
+    {"tojson", to_json, 0, 4, "ensure_ascii indent separators sort_keys"},
     {"first", first_item},
     {"last", last_item},
     {"list", to_list},
     {"string", to_string},
-    {"int", to_integer},
-    {"float", to_number},
+    {"int", to_integer, 0, 2, "default base"},
+    {"float", to_number, 0, 1, "default"},
     {"abs", absolute},
-    {"round", rounded},
+    {"round", rounded, 0, 2, "precision method"},
     {"items", dict_items},
     {"safe", same},
-    {"attr", attribute_of},
-    {"trim", filters::trim},
+    {"attr", attribute_of, 1, 1, "name"},
+    {"trim", filters::trim, 0, 1, "chars"},
     {"upper", filters::upper_case},
     {"lower", filters::lower_case},
     {"capitalize", filters::capital},
     {"title", filters::titled},
-    {"replace", filters::replace},
+    {"replace", filters::replace, 2, 3, "old new count"},
 }};
 
 }  // namespace
 
-Callable find_filter(std::string_view name) noexcept {
-  for (const Entry& entry : kFilters) {
-    if (entry.name == name) return entry.callable;
+const Builtin* find_filter(std::string_view name) noexcept {
+  for (const Builtin& entry : kFilters) {
+    if (entry.name == name) return &entry;
   }
   return filters::find_list_filter(name);
 }

@@ -17,6 +17,6 @@ Value indent(Interpreter& run, const Value& input, const Arguments& arguments);
 Value escape(Interpreter& run, const Value& input, const Arguments& arguments);
 
 /// Those that take or give lists (join, map, select, sort, ...), and the rest.
-Callable find_list_filter(std::string_view name) noexcept;
+const Builtin* find_list_filter(std::string_view name) noexcept;
 
 }  // namespace tacet::jinja::filters

@@ -47,21 +47,24 @@ Value join(Interpreter& run, const Value& input, const Arguments& arguments) {
 }
 
 /// The arguments behind the first `count`.
-Arguments behind(const Arguments& arguments, std::size_t count) {
-  Arguments rest = arguments;
-  const std::size_t dropped = std::min(count, rest.positional.size());
-  rest.positional.erase(rest.positional.begin(),
-                        rest.positional.begin() + static_cast<std::ptrdiff_t>(dropped));
-  return rest;
+Arguments behind(Interpreter& run, const Arguments& arguments, std::size_t count) {
+  const std::size_t dropped = std::min(count, arguments.positional.size());
+  const std::size_t left = arguments.positional.size() - dropped + arguments.keywords.size();
+  if (!run.take(left * 64)) return {};
+  const auto first = arguments.positional.begin() + static_cast<std::ptrdiff_t>(dropped);
+  return {{first, arguments.positional.end()}, arguments.keywords};
 }
 
 Value map(Interpreter& run, const Value& input, const Arguments& arguments) {
-  const Value* attribute = arguments.find(SIZE_MAX, "attribute");
-  const Value missing = run.argument(arguments, SIZE_MAX, "default", Value());
-  if (attribute == nullptr && arguments.positional.empty()) {
-    return run.raise(Code::corrupt, "map needs a filter or an attribute.");
+  // Behind the name of a filter, keywords are that filter's.
+  const bool by_filter = !arguments.positional.empty();
+  const Value* attribute = by_filter ? nullptr : arguments.find(0, "attribute");
+  const Value missing = by_filter ? Value() : run.argument(arguments, 0, "default", Value());
+  const std::size_t known = arguments.find(kAny, "default") != nullptr ? 2 : 1;
+  if (!by_filter && (attribute == nullptr || arguments.keywords.size() > known)) {
+    return run.raise(Code::corrupt, "map needs a filter, or an attribute and its default.");
   }
-  const Arguments rest = behind(arguments, 1);
+  const Arguments rest = behind(run, arguments, 1);
   std::vector<Value> items = iterate(input, run);
   for (Value& one : items) {
     if (!run.spend()) return {};
@@ -70,7 +73,7 @@ Value map(Interpreter& run, const Value& input, const Arguments& arguments) {
       continue;
     }
     one = pick(run, one, *attribute);
-    if (one.is(Kind::undefined)) one = missing;
+    if (one.is(Kind::undefined) && !missing.is(Kind::none)) one = missing;
   }
   return run.list(std::move(items));
 }
@@ -82,7 +85,7 @@ Value select(Interpreter& run, const Value& input, const Arguments& arguments) {
     return run.raise(Code::corrupt, "selectattr and rejectattr need an attribute.");
   }
   const bool has_test = arguments.positional.size() > kTest;
-  const Arguments rest = behind(arguments, kTest + 1);
+  const Arguments rest = behind(run, arguments, kTest + 1);
   std::vector<Value> kept;
   for (const Value& one : iterate(input, run)) {
     const Value value = by_attribute ? pick(run, one, arguments.positional[0]) : one;
@@ -96,8 +99,9 @@ Value select(Interpreter& run, const Value& input, const Arguments& arguments) {
 
 /// What an item is compared by: lower case unless `case_sensitive`.
 Value key_of(Interpreter& run, const Value& one, const Value& attribute, bool case_sensitive) {
-  const Value value = pick(run, one, attribute);
+  Value value = pick(run, one, attribute);
   if (case_sensitive || !value.is(Kind::string)) return value;
+  if (!run.spend(1 + value.as_string().size() / 8)) return {};
   return run.text(lower(value.as_string()));
 }
 
@@ -124,6 +128,7 @@ void sort_keyed(Interpreter& run, std::vector<Keyed>& items, bool reverse) {
 
 Value values_of(Interpreter& run, const std::vector<Keyed>& items) {
   std::vector<Value> values;
+  values.reserve(items.size());
   for (const Keyed& one : items) values.push_back(one.value);
   return run.list(std::move(values));
 }
@@ -199,35 +204,30 @@ Value reverse(Interpreter& run, const Value& input, const Arguments&) {
   return run.text(std::move(text));
 }
 
-struct Entry {
-  std::string_view name;
-  Callable callable;
-};
-
-constexpr std::array<Entry, 16> kFilters = {{
-    {"join", join},
-    {"map", map},
-    {"select", select<true, false>},
-    {"reject", select<false, false>},
-    {"selectattr", select<true, true>},
-    {"rejectattr", select<false, true>},
-    {"sort", sort},
-    {"dictsort", dict_sort},
-    {"unique", unique},
-    {"min", extreme<false>},
-    {"max", extreme<true>},
-    {"sum", sum},
+constexpr std::array<Builtin, 16> kFilters = {{
+    {"join", join, 0, 2, "d attribute"},
+    {"map", map, 0, kAny, "*"},
+    {"select", select<true, false>, 0, kAny, "*"},
+    {"reject", select<false, false>, 0, kAny, "*"},
+    {"selectattr", select<true, true>, 0, kAny, "*"},
+    {"rejectattr", select<false, true>, 0, kAny, "*"},
+    {"sort", sort, 0, 3, "reverse case_sensitive attribute"},
+    {"dictsort", dict_sort, 0, 3, "case_sensitive by reverse"},
+    {"unique", unique, 0, 2, "case_sensitive attribute"},
+    {"min", extreme<false>, 0, 2, "case_sensitive attribute"},
+    {"max", extreme<true>, 0, 2, "case_sensitive attribute"},
+    {"sum", sum, 0, 2, "attribute start"},
     {"reverse", reverse},
-    {"indent", indent},
+    {"indent", indent, 0, 3, "width first blank"},
     {"escape", escape},
     {"e", escape},
 }};
 
 }  // namespace
 
-Callable find_list_filter(std::string_view name) noexcept {
-  for (const Entry& entry : kFilters) {
-    if (entry.name == name) return entry.callable;
+const Builtin* find_list_filter(std::string_view name) noexcept {
+  for (const Builtin& entry : kFilters) {
+    if (entry.name == name) return &entry;
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include "text/jinja/print.hpp"
 #include "text/jinja/strings.hpp"
 #include "text/jinja/text_functions.hpp"
+#include "text/utf8.hpp"
 
 namespace tacet::jinja::filters {
 namespace {
@@ -21,6 +22,7 @@ Value mapped(Interpreter& run, const Value& input) {
 Value trim(Interpreter& run, const Value& input, const Arguments& arguments) {
   const std::string text = to_text(input, run);
   const Value characters = run.argument(arguments, 0, "chars", Value::none());
+  if (!run.spend(1 + text.size() / 16)) return {};
   if (!characters.is(Value::Kind::string)) {
     return run.text(std::string(strip_left(strip_right(text))));
   }
@@ -46,16 +48,14 @@ Value titled(Interpreter& run, const Value& input, const Arguments&) {
   const std::string text = to_text(input, run);
   if (!run.take(text.size() * 2) || !run.spend(1 + text.size() / 8)) return {};
   std::string result;
-  std::size_t start = 0;
-  const auto is_edge = [](char c) {
-    return std::string_view("-([{<").find(c) != std::string_view::npos ||
-           is_space(static_cast<unsigned char>(c));
-  };
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && !is_edge(text[i])) continue;
-    result += capitalize(std::string_view(text).substr(start, i - start));
-    if (i < text.size()) result += text[i];
-    start = i + 1;
+  bool in_word = false;
+  for (std::size_t position = 0; position < text.size();) {
+    const std::size_t start = position;
+    const std::uint32_t c = next_utf8(text, position);
+    const std::string_view piece = std::string_view(text).substr(start, position - start);
+    result += in_word ? lower(piece) : upper(piece);
+    in_word = !is_space(c) && (c >= 0x80 || std::string_view("-([{<").find(static_cast<char>(c)) ==
+                                                std::string_view::npos);
   }
   return run.text(std::move(result));
 }
@@ -77,18 +77,21 @@ Value indent(Interpreter& run, const Value& input, const Arguments& arguments) {
   const std::string margin = width.is(Value::Kind::string)
                                  ? width.as_string()
                                  : std::string(static_cast<std::size_t>(count), ' ');
-  const std::string text = to_text(input, run);
+  if (!input.is(Value::Kind::string)) {
+    return run.raise(Code::corrupt, "indent needs a string, not {}.", name(input.kind()));
+  }
+  std::string_view rest = input.as_string();
   std::string result;
-  std::string_view rest = text;
-  for (bool is_first = true;; is_first = false) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const bool wanted = is_first ? first : blank || end > 0;
-    if (!run.spend() || !run.take(margin.size() + end + 1)) return {};
+  for (bool is_first = true; is_first || !rest.empty(); is_first = false) {
+    const Line line = first_line(rest);
+    const bool wanted = is_first ? first : blank || !line.text.empty();
+    if (!run.spend() || !run.take(margin.size() + line.size + 1)) return {};
     if (wanted) result += margin;
-    result += rest.substr(0, end);
-    if (end == rest.size()) break;
-    result += '\n';
-    rest.remove_prefix(end + 1);
+    result += line.text;
+    rest.remove_prefix(line.size);
+    // Every line end but a missing one becomes "\n", as jinja2 does it.
+    if (line.size > line.text.size()) result += '\n';
+    if (line.size > line.text.size() && rest.empty() && blank) result += margin;
   }
   return run.text(std::move(result));
 }

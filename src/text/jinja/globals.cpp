@@ -11,11 +11,11 @@ Value make_namespace(Interpreter& run, const Value&, const Arguments& arguments)
   Object* object = run.make_object(Object::Kind::space);
   if (!arguments.positional.empty() && arguments.positional[0].is(Value::Kind::dict)) {
     for (const auto& [key, value] : arguments.positional[0].entries()) {
-      object->attributes.emplace_back(to_text(key, run), value);
+      run.set_attribute(*object, to_text(key, run), value);
     }
   }
   for (const auto& [key, value] : arguments.keywords) {
-    object->attributes.emplace_back(std::string(key), value);
+    run.set_attribute(*object, key, value);
   }
   return Value::object(object);
 }
@@ -34,9 +34,6 @@ Value make_dict(Interpreter& run, const Value&, const Arguments& arguments) {
 
 Value range(Interpreter& run, const Value&, const Arguments& arguments) {
   const std::vector<Value>& bounds = arguments.positional;
-  if (bounds.empty() || bounds.size() > 3) {
-    return run.raise(Code::corrupt, "range takes 1 to 3 integers.");
-  }
   for (const Value& bound : bounds) {
     if (!bound.is_integral()) {
       return run.raise(Code::corrupt, "range takes integers, not {}.", name(bound.kind()));
@@ -59,23 +56,18 @@ Value raise_exception(Interpreter& run, const Value&, const Arguments& arguments
   return run.refuse(to_text(run.argument(arguments, 0, "message", Value()), run));
 }
 
-struct Entry {
-  std::string_view name;
-  Callable callable;
-};
-
-constexpr std::array<Entry, 4> kGlobals = {{
-    {"namespace", make_namespace},
-    {"dict", make_dict},
-    {"range", range},
-    {"raise_exception", raise_exception},
+constexpr std::array<Builtin, 4> kGlobals = {{
+    {"namespace", make_namespace, 0, 1, "*"},
+    {"dict", make_dict, 0, 1, "*"},
+    {"range", range, 1, 3},
+    {"raise_exception", raise_exception, 1, 1, "message"},
 }};
 
 }  // namespace
 
-Callable find_global(std::string_view name) noexcept {
-  for (const Entry& entry : kGlobals) {
-    if (entry.name == name) return entry.callable;
+const Builtin* find_global(std::string_view name) noexcept {
+  for (const Builtin& entry : kGlobals) {
+    if (entry.name == name) return &entry;
   }
   return nullptr;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/gguf/value.hpp"
 #include "text/jinja/operators.hpp"
 #include "text/jinja/print.hpp"
 
@@ -59,6 +60,7 @@ Value* Interpreter::find_variable(std::string_view variable) {
 }
 
 void Interpreter::set_variable(std::string_view variable, Value value) {
+  if (!spend(scope_->variables.size() / 8)) return;
   for (auto& [key, present] : scope_->variables) {
     if (key != variable) continue;
     present = std::move(value);
@@ -244,26 +246,31 @@ void Interpreter::assign_target(const Target& target, const Value& value) {
   const Value* space = find_variable(target.name);
   if (space == nullptr || !space->is(Value::Kind::object) ||
       space->as_object()->kind != Object::Kind::space) {
-    raise(Code::corrupt, "\"{}\" is not a namespace, so its attributes can not be set.",
-          target.name);
+    raise(Code::corrupt, "{} is not a namespace, so its attributes can not be set.",
+          quoted(target.name));
     return;
   }
-  auto& attributes = space->as_object()->attributes;
-  const auto present = std::find_if(attributes.begin(), attributes.end(), [&](const auto& entry) {
-    return entry.first == target.attribute;
-  });
-  if (present != attributes.end()) {
-    present->second = value;
-  } else if (take(kObjectBytes)) {
-    attributes.emplace_back(target.attribute, value);
+  set_attribute(*space->as_object(), target.attribute, value);
+}
+
+void Interpreter::set_attribute(Object& space, std::string_view attribute_name,
+                                const Value& value) {
+  if (!spend_scan(space.attributes.size(), attribute_name.size())) return;
+  for (auto& [key, present] : space.attributes) {
+    if (key != attribute_name) continue;
+    present = value;
+    return;
+  }
+  if (take(kObjectBytes + attribute_name.size())) {
+    space.attributes.emplace_back(attribute_name, value);
   }
 }
 
 Value Interpreter::call_macro(const Object& macro, const Arguments& arguments) {
   const Stmt& stmt = *macro.macro;
   if (arguments.positional.size() > stmt.parameters.size()) {
-    return raise(Code::corrupt, "the macro \"{}\" takes at most {} arguments, not {}.", stmt.text,
-                 stmt.parameters.size(), arguments.positional.size());
+    return raise(Code::corrupt, "the macro {} takes at most {} arguments, not {}.",
+                 quoted(stmt.text), stmt.parameters.size(), arguments.positional.size());
   }
   const std::shared_ptr<Scope> outer = scope_;
   scope_ = macro.scope;
@@ -271,6 +278,7 @@ Value Interpreter::call_macro(const Object& macro, const Arguments& arguments) {
   std::size_t used = arguments.positional.size();
   for (std::size_t i = 0; i < stmt.parameters.size(); ++i) {
     const Parameter& parameter = stmt.parameters[i];
+    if (!spend(1 + arguments.keywords.size() / 8)) break;
     const Value* given = arguments.find(i, parameter.name);
     if (given != nullptr && i >= arguments.positional.size()) ++used;
     if (given != nullptr) {
@@ -287,8 +295,8 @@ Value Interpreter::call_macro(const Object& macro, const Arguments& arguments) {
   }
   std::string out;
   if (used < arguments.positional.size() + arguments.keywords.size()) {
-    raise(Code::corrupt, "the macro \"{}\" was given an argument that it does not take.",
-          stmt.text);
+    raise(Code::corrupt, "the macro {} was given an argument that it does not take.",
+          quoted(stmt.text));
   } else {
     const int line_of_call = line();
     execute(stmt.body, out);

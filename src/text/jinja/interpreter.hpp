@@ -27,10 +27,23 @@ struct Arguments {
 
 using Callable = Value (*)(Interpreter&, const Value& self, const Arguments&);
 
-/// A global function, or a method of `self`.
-struct Function {
+/// Any number of arguments.
+inline constexpr std::size_t kAny = SIZE_MAX;
+
+/// A global function, a filter, a test or a method: how it is called, and with what.
+struct Builtin {
   std::string_view name;
   Callable call;
+  std::size_t least = 0;  ///< arguments it needs
+  std::size_t most = 0;   ///< arguments it takes by position, or kAny
+  /// The names of the arguments, in their order, where they may be given by name: "width first".
+  /// "*": any name.
+  std::string_view names = {};
+};
+
+/// A builtin, and what it is a method of.
+struct Function {
+  const Builtin* builtin;
   Value self;
 };
 
@@ -68,6 +81,8 @@ class Interpreter : public Meter {
   Value call(const Value& callee, const Arguments& arguments);
   Value filter(std::string_view filter_name, const Value& input, const Arguments& arguments);
   bool test(std::string_view test_name, const Value& value, const Arguments& arguments);
+  /// Sets or adds an attribute of a namespace.
+  void set_attribute(Object& space, std::string_view attribute_name, const Value& value);
   /// object.name: a method, an attribute or an entry; undefined if it has none.
   Value attribute(const Value& object, std::string_view attribute_name);
   Value argument(const Arguments& arguments, std::size_t index, std::string_view argument_name,
@@ -90,6 +105,8 @@ class Interpreter : public Meter {
   void check_length(const std::string& out);
   void assign_target(const Target& target, const Value& value);
   Value call_macro(const Object& macro, const Arguments& arguments);
+  Value invoke(const Builtin& builtin, const Value& self, const Arguments& arguments);
+  bool check_arguments(const Builtin& builtin, const Arguments& arguments);
 
   Value evaluate(ExprId id);
   Value evaluate_here(const Expr& expr);
@@ -117,10 +134,10 @@ class Interpreter : public Meter {
 };
 
 // The tables; null if there is no such name.
-Callable find_global(std::string_view name) noexcept;
-Callable find_filter(std::string_view name) noexcept;
+const Builtin* find_global(std::string_view name) noexcept;
+const Builtin* find_filter(std::string_view name) noexcept;
 /// A test's callable returns a boolean.
-Callable find_test(std::string_view name) noexcept;
-Callable find_method(const Value& self, std::string_view name) noexcept;
+const Builtin* find_test(std::string_view name) noexcept;
+const Builtin* find_method(const Value& self, std::string_view name) noexcept;
 
 }  // namespace tacet::jinja

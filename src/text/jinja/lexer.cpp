@@ -14,6 +14,9 @@ constexpr std::array<std::string_view, 26> kSymbols = {
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
     "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
 
+// Variables are found by comparing names, each counted as one step.
+constexpr std::size_t kMaxName = 256;
+
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
 }
@@ -194,6 +197,11 @@ class Lexer {
       std::size_t size = 1;
       while (size < rest().size() && (is_name_start(rest()[size]) || is_digit(rest()[size])))
         ++size;
+      if (size > kMaxName) {
+        return fail(Code::unsupported,
+                    "The template has a name of {} bytes at line {}; at most {} are known.", size,
+                    line_, kMaxName);
+      }
       add(Token::Kind::name, std::string(rest().substr(0, size)));
       advance(size);
       return {};

@@ -1,6 +1,8 @@
 #include "text/jinja/literals.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "text/utf8.hpp"
 
@@ -9,8 +11,8 @@ namespace {
 
 int digit_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  if (c >= 'a' && c <= 'z') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'Z') return c - 'A' + 10;
   return 99;
 }
 
@@ -38,6 +40,27 @@ NumberLiteral integer_of(const std::string& text, int base, std::size_t size) {
       std::from_chars(text.data(), text.data() + text.size(), literal.integer, base);
   literal.fits = error == std::errc() && end == text.data() + text.size();
   return literal;
+}
+
+/// The value of a decimal, which may be too large or too small for a double: infinity or 0 then.
+std::optional<double> value_of(const std::string& text) {
+  double value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error == std::errc() && end == last) return value;
+  if (error != std::errc::result_out_of_range || end != last) return std::nullopt;
+  // The decimal places before the first digit that is not 0 say which of the two it is.
+  const std::size_t mark = std::min(text.find_first_of("eE"), text.size());
+  const std::size_t point = std::min(text.find('.'), mark);
+  const std::size_t first = text.find_first_of("123456789");
+  const auto places = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  std::int64_t exponent = 0;
+  if (mark < text.size()) {
+    const std::size_t digits = mark + (text[mark + 1] == '+' ? 2 : 1);
+    const auto parsed = std::from_chars(text.data() + digits, last, exponent);
+    if (parsed.ec != std::errc()) exponent = text[digits] == '-' ? INT32_MIN : INT32_MAX;
+  }
+  return places + exponent > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
 
 int base_of(std::string_view text) {
@@ -96,10 +119,48 @@ NumberLiteral read_number(std::string_view text, bool allow_fraction) {
   NumberLiteral literal;
   literal.size = end;
   literal.is_integer = false;
-  const auto parsed =
-      std::from_chars(fraction.data(), fraction.data() + fraction.size(), literal.number);
-  literal.fits = parsed.ec == std::errc();
+  literal.number = value_of(fraction).value_or(0);
   return literal;
+}
+
+std::optional<double> read_decimal(std::string_view text) {
+  std::string plain;
+  std::size_t end = digits(text, 0, 10, false, plain);
+  bool has_digits = end > 0;
+  if (end < text.size() && text[end] == '.') {
+    plain += plain.empty() ? "0." : ".";
+    const std::size_t behind = digits(text, end + 1, 10, false, plain);
+    has_digits = has_digits || behind > end + 1;
+    end = behind;
+  }
+  if (!has_digits) return std::nullopt;
+  if (plain.ends_with('.')) plain += '0';
+  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+    plain += 'e';
+    ++end;
+    if (end < text.size() && (text[end] == '+' || text[end] == '-')) plain += text[end++];
+    const std::size_t behind = digits(text, end, 10, false, plain);
+    if (behind == end) return std::nullopt;
+    end = behind;
+  }
+  return end == text.size() ? value_of(plain) : std::nullopt;
+}
+
+std::optional<std::int64_t> read_integer(std::string_view text, bool negative, std::int64_t base) {
+  if (base != 0 && (base < 2 || base > 36)) return std::nullopt;
+  const int prefix = base_of(text);
+  const bool prefixed = prefix != 10 && (base == 0 || base == prefix);
+  const bool guessed = base == 0 && !prefixed;
+  std::string plain = negative ? "-" : "";
+  const int real = prefixed ? prefix : guessed ? 10 : static_cast<int>(base);
+  const std::size_t end = digits(text, prefixed ? 2 : 0, real, prefixed, plain);
+  if (end != text.size() || plain.size() == (negative ? 1U : 0U)) return std::nullopt;
+  // Only Python's zeros may begin with one.
+  if (guessed && text[0] == '0' && text.find_first_of("123456789") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  const NumberLiteral literal = integer_of(plain, real, end);
+  return literal.fits ? std::optional(literal.integer) : std::nullopt;
 }
 
 bool unescape(std::string_view literal, std::string& value) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "formats/gguf/value.hpp"
+
 namespace tacet::jinja {
 namespace {
 
@@ -17,8 +19,11 @@ void Meter::keep(Code code, std::string message) {
 
 Value Meter::refuse(std::string_view message) {
   if (!error_) {
-    error_.emplace(Code::invalid_argument,
-                   fmt::format("The chat template refuses the conversation: {}", message));
+    error_.emplace(
+        Code::invalid_argument,
+        fmt::format(
+            "The chat template refuses the conversation ({}); change the messages as it says.",
+            quoted(message, 512)));
   }
   return {};
 }
@@ -46,6 +51,10 @@ bool Meter::take(std::uint64_t bytes) {
 bool Meter::spend_search(std::size_t text, std::size_t wanted) {
   const std::uint64_t width = std::min(text, wanted) + 1;
   return spend(1 + text * width / 64);
+}
+
+bool Meter::spend_scan(std::size_t count, std::size_t size) {
+  return spend(count * (1 + size / 64) / 8);
 }
 
 Value Meter::checked(Value value) {

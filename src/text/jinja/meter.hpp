@@ -34,6 +34,9 @@ class Meter {
   /// Counts a search for one text in another.
   bool spend_search(std::size_t text, std::size_t wanted);
 
+  /// Counts a search for a name of `size` bytes among `count` others.
+  bool spend_scan(std::size_t count, std::size_t size);
+
   /// Keeps an error, which gets the line, unless there was one before. Returns undefined.
   template <typename... Args>
   Value raise(Code code, fmt::format_string<Args...> format, Args&&... args) {

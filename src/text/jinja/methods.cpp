@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "text/jinja/interpreter.hpp"
 #include "text/jinja/operators.hpp"
@@ -12,12 +13,60 @@ namespace tacet::jinja {
 namespace {
 
 /// Argument `index` as text; raises if it is something else.
-std::optional<std::string> text_argument(Interpreter& run, const Arguments& arguments,
-                                         std::size_t index, std::string_view name) {
+const std::string* text_argument(Interpreter& run, const Arguments& arguments, std::size_t index,
+                                 std::string_view name) {
   const Value* found = arguments.find(index, name);
-  if (found != nullptr && found->is(Value::Kind::string)) return found->as_string();
-  run.raise(Code::corrupt, "a method of a string needs a string for \"{}\".", name);
+  if (found != nullptr && found->is(Value::Kind::string)) return &found->as_string();
+  run.raise(Code::corrupt, "a method of a string needs a string for '{}'.", name);
+  return nullptr;
+}
+
+/// A bound of a slice; `missing` for none.
+std::optional<std::int64_t> bound(Interpreter& run, const Arguments& arguments, std::size_t index,
+                                  std::int64_t missing) {
+  const Value* found = arguments.find(index, {});
+  if (found == nullptr || found->is(Value::Kind::none)) return missing;
+  if (found->is_integral()) return found->as_integer();
+  run.raise(Code::corrupt, "a range of a text or list needs integers, not {}.",
+            name(found->kind()));
   return std::nullopt;
+}
+
+struct Range {
+  std::size_t first;
+  std::size_t last;  ///< behind the last one
+};
+
+/// Arguments 1 and 2 as a range of `size` things; none if it is upside down, or after an error.
+std::optional<Range> range_argument(Interpreter& run, const Arguments& arguments,
+                                    std::size_t size) {
+  const auto count = static_cast<std::int64_t>(size);
+  const auto start = bound(run, arguments, 1, 0);
+  const auto stop = bound(run, arguments, 2, count);
+  if (!start || !stop) return std::nullopt;
+  const auto from_end = [&](std::int64_t index) {
+    return index < 0 ? std::max(index, -count) + count : index;
+  };
+  const std::int64_t first = from_end(*start);
+  const std::int64_t last = std::min(from_end(*stop), count);
+  if (first > last) return std::nullopt;
+  return Range{static_cast<std::size_t>(first), static_cast<std::size_t>(last)};
+}
+
+/// The part of a text that arguments 1 and 2 name, and the characters before it.
+struct Window {
+  std::string_view text;
+  std::size_t before;
+};
+
+std::optional<Window> window_argument(Interpreter& run, const Arguments& arguments,
+                                      std::string_view text) {
+  if (arguments.positional.size() < 2) return Window{text, 0};
+  if (!run.spend(1 + text.size() / 16)) return std::nullopt;
+  const auto range = range_argument(run, arguments, length(text));
+  if (!range) return std::nullopt;
+  const std::string_view rest = text.substr(byte_of(text, range->first));
+  return Window{rest.substr(0, byte_of(rest, range->last - range->first)), range->first};
 }
 
 enum class Side { left, right, both };
@@ -30,8 +79,8 @@ Value strip(Interpreter& run, const Value& self, const Arguments& arguments) {
     return run.raise(Code::corrupt, "strip needs a string.");
   }
   std::string_view text = self.as_string();
-  if (!run.spend_search(space ? 0 : text.size(), space ? 0 : characters.as_string().size()))
-    return {};
+  if (!run.spend(1 + text.size() / 16)) return {};
+  if (!space && !run.spend_search(text.size(), characters.as_string().size())) return {};
   if (side != Side::right) {
     text = space ? strip_left(text) : strip_left(text, characters.as_string());
   }
@@ -42,36 +91,38 @@ Value strip(Interpreter& run, const Value& self, const Arguments& arguments) {
 }
 
 template <bool at_start>
-bool has_affix(std::string_view text, const Value& affix) {
-  if (!affix.is(Value::Kind::string)) return false;
+bool has_affix(Interpreter& run, std::string_view text, const Value& affix) {
+  if (!affix.is(Value::Kind::string)) {
+    run.raise(Code::corrupt, "startswith and endswith need strings, not {}.", name(affix.kind()));
+    return false;
+  }
+  if (!run.spend(1 + affix.as_string().size() / 64)) return false;
   return at_start ? text.starts_with(affix.as_string()) : text.ends_with(affix.as_string());
 }
 
 template <bool at_start>
 Value affix(Interpreter& run, const Value& self, const Arguments& arguments) {
-  const Value wanted = run.argument(arguments, 0, "prefix", Value());
-  const std::string_view text = self.as_string();
-  if (wanted.is(Value::Kind::tuple)) {
-    if (!run.spend(wanted.items().size())) return {};
-    return Value::boolean(
-        std::any_of(wanted.items().begin(), wanted.items().end(),
-                    [&](const Value& one) { return has_affix<at_start>(text, one); }));
+  const Value wanted = run.argument(arguments, 0, {}, Value());
+  const auto window = window_argument(run, arguments, self.as_string());
+  if (!window) return Value::boolean(false);
+  if (!wanted.is(Value::Kind::tuple)) {
+    return Value::boolean(has_affix<at_start>(run, window->text, wanted));
   }
-  if (!wanted.is(Value::Kind::string)) {
-    return run.raise(Code::corrupt, "startswith and endswith need a string.");
-  }
-  return Value::boolean(run.spend(1 + wanted.as_string().size() / 64) &&
-                        has_affix<at_start>(text, wanted));
+  return Value::boolean(
+      std::any_of(wanted.items().begin(), wanted.items().end(),
+                  [&](const Value& one) { return has_affix<at_start>(run, window->text, one); }));
 }
 
 template <bool at_start>
 Value remove_affix(Interpreter& run, const Value& self, const Arguments& arguments) {
-  const auto wanted = text_argument(run, arguments, 0, "prefix");
-  if (!wanted) return {};
-  const std::string& text = self.as_string();
-  if (at_start && text.starts_with(*wanted)) return run.text(text.substr(wanted->size()));
+  const std::string* wanted = text_argument(run, arguments, 0, "prefix");
+  if (wanted == nullptr || !run.spend(1 + wanted->size() / 64)) return {};
+  const std::string_view text = self.as_string();
+  if (at_start && text.starts_with(*wanted)) {
+    return run.text(std::string(text.substr(wanted->size())));
+  }
   if (!at_start && text.ends_with(*wanted)) {
-    return run.text(text.substr(0, text.size() - wanted->size()));
+    return run.text(std::string(text.substr(0, text.size() - wanted->size())));
   }
   return self;
 }
@@ -101,20 +152,18 @@ Value split_lines(Interpreter& run, const Value& self, const Arguments& argument
   std::vector<Value> lines;
   std::string_view rest = self.as_string();
   while (!rest.empty() && run.spend()) {
-    const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
-    std::size_t behind = std::min(end + 1, rest.size());
-    if (rest.substr(end).starts_with("\r\n")) ++behind;
-    lines.push_back(run.text(std::string(rest.substr(0, keep ? behind : end))));
-    rest.remove_prefix(behind);
+    const Line line = first_line(rest);
+    lines.push_back(run.text(std::string(keep ? rest.substr(0, line.size) : line.text)));
+    rest.remove_prefix(line.size);
   }
   return run.list(std::move(lines));
 }
 
 Value replace(Interpreter& run, const Value& self, const Arguments& arguments) {
-  const auto before = text_argument(run, arguments, 0, "old");
-  const auto after = text_argument(run, arguments, 1, "new");
+  const std::string* before = text_argument(run, arguments, 0, "old");
+  const std::string* after = text_argument(run, arguments, 1, "new");
   const Value count = run.argument(arguments, 2, "count", Value::integer(-1));
-  if (!before || !after || !count.is_integral()) {
+  if (before == nullptr || after == nullptr || !count.is_integral()) {
     return run.raise(Code::corrupt, "replace needs two strings and an integer.");
   }
   return replaced(self.as_string(), *before, *after, count.as_integer(), run);
@@ -122,18 +171,24 @@ Value replace(Interpreter& run, const Value& self, const Arguments& arguments) {
 
 template <bool last>
 Value find(Interpreter& run, const Value& self, const Arguments& arguments) {
-  const auto wanted = text_argument(run, arguments, 0, "sub");
-  const std::string& text = self.as_string();
-  if (!wanted || !run.spend_search(text.size(), wanted->size())) return {};
-  const std::size_t found = last ? text.rfind(*wanted) : text.find(*wanted);
+  const std::string* wanted = text_argument(run, arguments, 0, "sub");
+  const std::string_view text = self.as_string();
+  if (wanted == nullptr || !run.spend_search(text.size(), wanted->size())) return {};
+  const auto window = window_argument(run, arguments, text);
+  if (!window) return Value::integer(-1);
+  const std::size_t found = last ? window->text.rfind(*wanted) : window->text.find(*wanted);
   if (found == std::string::npos) return Value::integer(-1);
-  return Value::integer(static_cast<std::int64_t>(length(std::string_view(text).substr(0, found))));
+  return Value::integer(
+      static_cast<std::int64_t>(window->before + length(window->text.substr(0, found))));
 }
 
 Value count_text(Interpreter& run, const Value& self, const Arguments& arguments) {
-  const auto wanted = text_argument(run, arguments, 0, "sub");
-  const std::string& text = self.as_string();
-  if (!wanted || !run.spend_search(text.size(), wanted->size())) return {};
+  const std::string* wanted = text_argument(run, arguments, 0, "sub");
+  const std::string_view whole = self.as_string();
+  if (wanted == nullptr || !run.spend_search(whole.size(), wanted->size())) return {};
+  const auto window = window_argument(run, arguments, whole);
+  if (!window) return Value::integer(0);
+  const std::string_view text = window->text;
   if (wanted->empty()) return Value::integer(static_cast<std::int64_t>(length(text)) + 1);
   std::int64_t count = 0;
   for (std::size_t at = text.find(*wanted); at != std::string::npos;
@@ -143,11 +198,15 @@ Value count_text(Interpreter& run, const Value& self, const Arguments& arguments
   return Value::integer(count);
 }
 
-Value is_digits(Interpreter& run, const Value& self, const Arguments&) {
+template <bool (*is_wanted)(std::uint32_t)>
+Value all_are(Interpreter& run, const Value& self, const Arguments&) {
   const std::string& text = self.as_string();
-  if (!run.spend(1 + text.size() / 64)) return {};
-  return Value::boolean(!text.empty() && std::all_of(text.begin(), text.end(),
-                                                     [](char c) { return c >= '0' && c <= '9'; }));
+  if (!run.spend(1 + text.size() / 16)) return {};
+  std::size_t position = 0;
+  while (position < text.size()) {
+    if (!is_wanted(next_utf8(text, position))) return Value::boolean(false);
+  }
+  return Value::boolean(!text.empty());
 }
 
 Value join(Interpreter& run, const Value& self, const Arguments& arguments) {
@@ -174,6 +233,7 @@ Value dict_keys(Interpreter& run, const Value& self, const Arguments&) {
 Value dict_values(Interpreter& run, const Value& self, const Arguments&) {
   if (!run.take(self.entries().size() * 64)) return {};
   std::vector<Value> values;
+  values.reserve(self.entries().size());
   for (const Value::Entry& entry : self.entries()) values.push_back(entry.second);
   return run.list(std::move(values));
 }
@@ -191,61 +251,60 @@ Value count_items(Interpreter& run, const Value& self, const Arguments& argument
 
 Value index_of(Interpreter& run, const Value& self, const Arguments& arguments) {
   const Value wanted = run.argument(arguments, 0, "value", Value());
-  for (std::size_t i = 0; i < self.items().size(); ++i) {
+  const Range range = range_argument(run, arguments, self.items().size()).value_or(Range{0, 0});
+  for (std::size_t i = range.first; i < range.last; ++i) {
     if (equal(self.items()[i], wanted, run)) return Value::integer(static_cast<std::int64_t>(i));
   }
   return run.raise(Code::corrupt, "index does not find the value in the list.");
 }
 
-struct Entry {
-  std::string_view name;
-  Callable callable;
-};
-
-constexpr std::array<Entry, 21> kTextMethods = {{
-    {"strip", strip<Side::both>},
-    {"lstrip", strip<Side::left>},
-    {"rstrip", strip<Side::right>},
-    {"startswith", affix<true>},
-    {"endswith", affix<false>},
-    {"removeprefix", remove_affix<true>},
-    {"removesuffix", remove_affix<false>},
+constexpr std::array<Builtin, 21> kTextMethods = {{
+    {"strip", strip<Side::both>, 0, 1},
+    {"lstrip", strip<Side::left>, 0, 1},
+    {"rstrip", strip<Side::right>, 0, 1},
+    {"startswith", affix<true>, 1, 3},
+    {"endswith", affix<false>, 1, 3},
+    {"removeprefix", remove_affix<true>, 1, 1},
+    {"removesuffix", remove_affix<false>, 1, 1},
     {"upper", mapped<upper>},
     {"lower", mapped<lower>},
     {"capitalize", mapped<capitalize>},
     {"title", mapped<title>},
-    {"split", split<false>},
-    {"rsplit", split<true>},
-    {"splitlines", split_lines},
-    {"replace", replace},
-    {"find", find<false>},
-    {"rfind", find<true>},
-    {"count", count_text},
-    {"isdigit", is_digits},
-    {"isdecimal", is_digits},
-    {"join", join},
+    {"split", split<false>, 0, 2, "sep maxsplit"},
+    {"rsplit", split<true>, 0, 2, "sep maxsplit"},
+    {"splitlines", split_lines, 0, 1, "keepends"},
+    {"replace", replace, 2, 3},
+    {"find", find<false>, 1, 3},
+    {"rfind", find<true>, 1, 3},
+    {"count", count_text, 1, 3},
+    {"isdigit", all_are<is_digit>},
+    {"isdecimal", all_are<is_decimal>},
+    {"join", join, 1, 1},
 }};
 
-constexpr std::array<Entry, 4> kDictMethods = {{
+constexpr std::array<Builtin, 4> kDictMethods = {{
     {"items", dict_items},
     {"keys", dict_keys},
     {"values", dict_values},
-    {"get", dict_get},
+    {"get", dict_get, 1, 2},
 }};
 
-constexpr std::array<Entry, 2> kListMethods = {{{"count", count_items}, {"index", index_of}}};
+constexpr std::array<Builtin, 2> kListMethods = {{
+    {"count", count_items, 1, 1},
+    {"index", index_of, 1, 3},
+}};
 
 template <std::size_t size>
-Callable find_in(const std::array<Entry, size>& entries, std::string_view name) {
-  for (const Entry& entry : entries) {
-    if (entry.name == name) return entry.callable;
+const Builtin* find_in(const std::array<Builtin, size>& entries, std::string_view name) {
+  for (const Builtin& entry : entries) {
+    if (entry.name == name) return &entry;
   }
   return nullptr;
 }
 
 }  // namespace
 
-Callable find_method(const Value& self, std::string_view name) noexcept {
+const Builtin* find_method(const Value& self, std::string_view name) noexcept {
   if (self.is(Value::Kind::string)) return find_in(kTextMethods, name);
   if (self.is(Value::Kind::dict)) return find_in(kDictMethods, name);
   if (self.is_sequence()) return find_in(kListMethods, name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/gguf/value.hpp"
 #include "text/jinja/print.hpp"
 
 namespace tacet::jinja {
@@ -10,10 +11,10 @@ namespace {
 
 Value type_error(std::string_view what, const Value& a, const Value& b, Meter& meter) {
   if (a.is(Value::Kind::undefined)) {
-    return meter.raise(Code::corrupt, "'{}' is undefined.", a.undefined_name());
+    return meter.raise(Code::corrupt, "{} is undefined.", quoted(a.undefined_name()));
   }
   if (b.is(Value::Kind::undefined)) {
-    return meter.raise(Code::corrupt, "'{}' is undefined.", b.undefined_name());
+    return meter.raise(Code::corrupt, "{} is undefined.", quoted(b.undefined_name()));
   }
   return meter.raise(Code::corrupt, "{} does not go with {} and {}.", what, name(a.kind()),
                      name(b.kind()));

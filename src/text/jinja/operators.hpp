@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,8 @@ bool compare(Operator op, const Value& a, const Value& b, Meter& meter);
 Value arithmetic(Operator op, const Value& a, const Value& b, Meter& meter);
 Value negated(const Value& value, Meter& meter);
 
+/// What is kept of a name that is undefined: messages show no more, and a key can be very long.
+std::string clipped(std::string_view name);
 /// object[key]; undefined if it has none.
 Value item(const Value& object, const Value& key, Meter& meter);
 /// The value of a key of a dict, or null.

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 
+#include "formats/gguf/value.hpp"
 #include "text/jinja/parser.hpp"
 
 namespace tacet::jinja {
@@ -98,6 +100,18 @@ Result<ExprId> ExpressionParser::call(ExprId callee) {
   return add(std::move(expr));
 }
 
+/// A name is given once.
+Result<void> ExpressionParser::check_keywords(const Expr& expr) const {
+  std::vector<std::string_view> names;
+  names.reserve(expr.keywords.size());
+  for (const Keyword& keyword : expr.keywords) names.push_back(keyword.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return {};
+  return fail(Code::corrupt, "The template gives the argument {} twice at line {}; repair it.",
+              quoted(*twice), current().line);
+}
+
 Result<void> ExpressionParser::arguments(Expr& expr) {
   if (auto done = expect_symbol("("); !done) return done;
   while (!at_symbol(")")) {
@@ -123,6 +137,7 @@ Result<void> ExpressionParser::arguments(Expr& expr) {
     }
     if (!skip_symbol(",")) break;
   }
+  if (auto done = check_keywords(expr); !done) return done;
   return expect_symbol(")");
 }
 

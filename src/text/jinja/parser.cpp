@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "formats/gguf/value.hpp"
+
 namespace tacet::jinja {
 
 namespace {
@@ -71,7 +73,7 @@ class Parser : private ExpressionParser {
       }
     }
     if (!ends.empty()) {
-      return fail(Code::corrupt, "The template ends too early; \"{}\" is missing.", ends.back());
+      return fail(Code::corrupt, "The template ends too early; '{}' is missing.", ends.back());
     }
     return body;
   }
@@ -110,10 +112,10 @@ class Parser : private ExpressionParser {
                                                          "from",  "autoescape", "do",      "trans"};
     if (std::find(kOthers.begin(), kOthers.end(), tag) != kOthers.end()) {
       return fail(Code::unsupported,
-                  "The template uses the tag \"{}\" at line {}, which is not supported.", tag,
+                  "The template uses the tag {} at line {}, which is not supported.", quoted(tag),
                   token.line);
     }
-    return fail(Code::corrupt, "The template has an unknown tag \"{}\" at line {}.", tag,
+    return fail(Code::corrupt, "The template has an unknown tag {} at line {}.", quoted(tag),
                 token.line);
   }
 

@@ -93,6 +93,7 @@ class ExpressionParser : protected ParserBase {
   Result<ExprId> test(ExprId value);
   Result<ExprId> call(ExprId callee);
   Result<void> arguments(Expr& expr);
+  Result<void> check_keywords(const Expr& expr) const;
   Result<ExprId> left_chain(Level operand, std::span<const std::pair<std::string_view, Operator>>);
 };
 

@@ -1,5 +1,7 @@
 #include "text/jinja/parser.hpp"
 
+#include "formats/gguf/value.hpp"
+
 namespace tacet::jinja {
 
 bool ParserBase::skip_symbol(std::string_view text) {
@@ -42,7 +44,7 @@ tl::unexpected<Error> ParserBase::unexpected() const {
   switch (token.kind) {
     case Token::Kind::name:
     case Token::Kind::symbol:
-      return fail(Code::corrupt, "The template does not expect \"{}\" at line {}.", token.text,
+      return fail(Code::corrupt, "The template does not expect {} at line {}.", quoted(token.text),
                   token.line);
     case Token::Kind::end:
       return fail(Code::corrupt, "The template ends too early; a tag is not closed.");

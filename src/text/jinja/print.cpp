@@ -81,7 +81,7 @@ void append_json_text(std::string_view text, bool ascii, std::string& out, Meter
     if (known != std::string_view::npos) {
       out += '\\';
       out += kEscapes[known];
-    } else if (c < 0x20 || (ascii && c >= 0x7F && c < 0x10000 && c != 0x7F)) {
+    } else if (c < 0x20 || (ascii && c >= 0x7F && c < 0x10000)) {
       out += fmt::format("\\u{:04x}", c);
     } else if (ascii && c >= 0x10000) {
       out += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((c - 0x10000) >> 10),
@@ -257,7 +257,7 @@ void append_repr(const Value& value, std::string& out, Meter& meter) {
     case Value::Kind::dict:
       return append_entries(value.entries(), out, meter);
     case Value::Kind::function:
-      return put(fmt::format("<function {}>", value.as_function().name), out, meter);
+      return put(fmt::format("<function {}>", value.as_function().builtin->name), out, meter);
     case Value::Kind::object:
       // Not what is in it: a namespace can hold itself.
       return put(fmt::format("<{}>", name(value.as_object()->kind)), out, meter);

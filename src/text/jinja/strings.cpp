@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "text/utf8.hpp"
 
@@ -105,6 +106,24 @@ std::string lower(std::string_view text) {
 std::string capitalize(std::string_view text) {
   const std::size_t first = byte_of(text, 1);
   return mapped(text.substr(0, first), utf8proc_totitle) + lower(text.substr(first));
+}
+
+bool is_decimal(std::uint32_t character) noexcept {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(character)) == UTF8PROC_CATEGORY_ND;
+}
+
+bool is_digit(std::uint32_t character) noexcept {
+  // Numeric_Type=Digit: superscripts, circled digits and the like.
+  constexpr std::uint32_t kRanges[][2] = {
+      {0xB2, 0xB3},       {0xB9, 0xB9},       {0x1369, 0x1371},   {0x19DA, 0x19DA},
+      {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
+      {0x2474, 0x247C},   {0x2488, 0x2490},   {0x24EA, 0x24EA},   {0x24F5, 0x24FD},
+      {0x24FF, 0x24FF},   {0x2776, 0x277E},   {0x2780, 0x2788},   {0x278A, 0x2792},
+      {0x10A40, 0x10A43}, {0x10E60, 0x10E68}, {0x11052, 0x1105A}, {0x1F100, 0x1F10A}};
+  return is_decimal(character) ||
+         std::any_of(std::begin(kRanges), std::end(kRanges), [&](const auto& range) {
+           return character >= range[0] && character <= range[1];
+         });
 }
 
 bool is_printable(std::uint32_t character) noexcept {

@@ -27,6 +27,9 @@ std::string upper(std::string_view text);
 std::string lower(std::string_view text);
 /// str.capitalize: the first character upper, the others lower.
 std::string capitalize(std::string_view text);
+/// str.isdecimal and str.isdigit of one character.
+bool is_decimal(std::uint32_t character) noexcept;
+bool is_digit(std::uint32_t character) noexcept;
 /// Whether repr() shows the character as it is.
 bool is_printable(std::uint32_t character) noexcept;
 

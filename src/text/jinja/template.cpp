@@ -9,9 +9,11 @@
 namespace tacet::jinja {
 
 Result<Template> Template::parse(std::string_view source) {
-  constexpr std::size_t kMaxSource = std::size_t{4} << 20;
+  // Parsing is not metered; it takes up to 150 times the size in memory.
+  constexpr std::size_t kMaxSource = std::size_t{512} << 10;
   if (source.size() > kMaxSource) {
-    return fail(Code::unsupported, "The template has {} bytes; at most {} are read.", source.size(),
+    return fail(Code::unsupported,
+                "The template has {} bytes; at most {} are read, use a shorter one.", source.size(),
                 kMaxSource);
   }
   if (const std::size_t valid = valid_utf8_prefix(source); valid != source.size()) {

@@ -19,7 +19,7 @@ struct Ast;
 class Template {
  public:
   /// Fails with corrupt (and the line) for what is not Jinja or not UTF-8, with unsupported for a
-  /// tag that is not known here, nesting beyond 128 and sources beyond 4 MiB.
+  /// tag that is not known here, nesting beyond 128 and sources beyond 512 KiB.
   static Result<Template> parse(std::string_view source);
 
   /// The text for a context: a dict with strings as keys. Fails with invalid_argument if the

@@ -63,30 +63,24 @@ Value is_divisible(Interpreter& run, const Value& value, const Arguments& argume
 
 template <Operator op>
 Value is_compared(Interpreter& run, const Value& value, const Arguments& arguments) {
-  if (arguments.positional.size() != 1) {
-    return run.raise(Code::corrupt, "a comparing test takes one argument.");
-  }
-  return Value::boolean(compare(op, value, arguments.positional[0], run));
+  return Value::boolean(compare(op, value, run.argument(arguments, 0, "seq", Value()), run));
 }
 
 Value is_upper(Interpreter& run, const Value& value, const Arguments&) {
-  if (!value.is(Kind::string) || !run.take(value.as_string().size() * 2)) return {};
+  if (!value.is(Kind::string)) return {};
   const std::string& text = value.as_string();
+  if (!run.take(text.size() * 2) || !run.spend(1 + text.size() / 4)) return {};
   return Value::boolean(upper(text) == text && lower(text) != text);
 }
 
 Value is_lower(Interpreter& run, const Value& value, const Arguments&) {
-  if (!value.is(Kind::string) || !run.take(value.as_string().size() * 2)) return {};
+  if (!value.is(Kind::string)) return {};
   const std::string& text = value.as_string();
+  if (!run.take(text.size() * 2) || !run.spend(1 + text.size() / 4)) return {};
   return Value::boolean(lower(text) == text && upper(text) != text);
 }
 
-struct Entry {
-  std::string_view name;
-  Callable callable;
-};
-
-constexpr std::array<Entry, 35> kTests = {{
+constexpr std::array<Builtin, 35> kTests = {{
     {"defined", is_defined},
     {"undefined", is_kind<Kind::undefined>},
     {"none", is_kind<Kind::none>},
@@ -103,32 +97,32 @@ constexpr std::array<Entry, 35> kTests = {{
     {"callable", is_callable},
     {"odd", is_odd},
     {"even", is_even},
-    {"divisibleby", is_divisible},
+    {"divisibleby", is_divisible, 1, 1, "num"},
     {"upper", is_upper},
     {"lower", is_lower},
-    {"in", is_compared<Operator::in>},
-    {"eq", is_compared<Operator::equal>},
-    {"==", is_compared<Operator::equal>},
-    {"equalto", is_compared<Operator::equal>},
-    {"ne", is_compared<Operator::not_equal>},
-    {"!=", is_compared<Operator::not_equal>},
-    {"lt", is_compared<Operator::less>},
-    {"<", is_compared<Operator::less>},
-    {"lessthan", is_compared<Operator::less>},
-    {"le", is_compared<Operator::less_equal>},
-    {"<=", is_compared<Operator::less_equal>},
-    {"gt", is_compared<Operator::greater>},
-    {">", is_compared<Operator::greater>},
-    {"greaterthan", is_compared<Operator::greater>},
-    {"ge", is_compared<Operator::greater_equal>},
-    {">=", is_compared<Operator::greater_equal>},
+    {"in", is_compared<Operator::in>, 1, 1, "seq"},
+    {"eq", is_compared<Operator::equal>, 1, 1},
+    {"==", is_compared<Operator::equal>, 1, 1},
+    {"equalto", is_compared<Operator::equal>, 1, 1},
+    {"ne", is_compared<Operator::not_equal>, 1, 1},
+    {"!=", is_compared<Operator::not_equal>, 1, 1},
+    {"lt", is_compared<Operator::less>, 1, 1},
+    {"<", is_compared<Operator::less>, 1, 1},
+    {"lessthan", is_compared<Operator::less>, 1, 1},
+    {"le", is_compared<Operator::less_equal>, 1, 1},
+    {"<=", is_compared<Operator::less_equal>, 1, 1},
+    {"gt", is_compared<Operator::greater>, 1, 1},
+    {">", is_compared<Operator::greater>, 1, 1},
+    {"greaterthan", is_compared<Operator::greater>, 1, 1},
+    {"ge", is_compared<Operator::greater_equal>, 1, 1},
+    {">=", is_compared<Operator::greater_equal>, 1, 1},
 }};
 
 }  // namespace
 
-Callable find_test(std::string_view name) noexcept {
-  for (const Entry& entry : kTests) {
-    if (entry.name == name) return entry.callable;
+const Builtin* find_test(std::string_view name) noexcept {
+  for (const Builtin& entry : kTests) {
+    if (entry.name == name) return &entry;
   }
   return nullptr;
 }

@@ -52,6 +52,7 @@ bool is_cased(std::uint32_t character) {
 
 Value split_space(std::string_view text, std::int64_t limit, bool from_right, Meter& meter) {
   std::vector<Value> parts;
+  if (!meter.spend(1 + text.size() / 16)) return {};
   std::string_view rest = text;
   for (std::int64_t count = 0; meter.spend(); ++count) {
     rest = from_right ? strip_right(rest) : strip_left(rest);
@@ -107,6 +108,19 @@ Value replaced(std::string_view text, std::string_view before, std::string_view 
   if (!meter.take(text.size())) return {};
   result += text.substr(position);
   return meter.text(std::move(result));
+}
+
+Line first_line(std::string_view text) noexcept {
+  for (std::size_t position = 0; position < text.size();) {
+    const std::size_t start = position;
+    const std::uint32_t c = next_utf8(text, position);
+    const bool ends = (c >= 0xA && c <= 0xD) || (c >= 0x1C && c <= 0x1E) || c == 0x85 ||
+                      c == 0x2028 || c == 0x2029;
+    if (!ends) continue;
+    const bool pair = c == '\r' && text.substr(position).starts_with('\n');
+    return {text.substr(0, start), position + (pair ? 1 : 0)};
+  }
+  return {text, text.size()};
 }
 
 std::string title(std::string_view text) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,14 @@ Value split_text(std::string_view text, std::string_view separator, std::int64_t
 /// str.replace.
 Value replaced(std::string_view text, std::string_view before, std::string_view after,
                std::int64_t count, Meter& meter);
+/// A line of a text, without its end, and the bytes that it takes with it.
+struct Line {
+  std::string_view text;
+  std::size_t size;
+};
+
+/// The line that `text`, which is not empty, starts with; lines end as for str.splitlines.
+Line first_line(std::string_view text) noexcept;
 /// str.title: words begin upper, go on lower.
 std::string title(std::string_view text);
 /// A list of (key, value) tuples.

@@ -82,8 +82,9 @@ Value Value::dict(std::vector<Entry> entries) {
 Value Value::dict(std::vector<std::pair<std::string, Value>> entries) {
   std::vector<Entry> converted;
   converted.reserve(entries.size());
-  for (auto& [key, value] : entries)
-    converted.emplace_back(string(std::move(key)), std::move(value));
+  for (auto& entry : entries) {
+    converted.emplace_back(string(std::move(entry.first)), std::move(entry.second));
+  }
   return dict(std::move(converted));
 }
 
