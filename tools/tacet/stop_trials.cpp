@@ -162,19 +162,20 @@ Result<void> Trials::stop_once() {
 
 std::size_t Trials::pair_count() const {
   if (options_.pairs != 0) return options_.pairs;
-  const auto fit = static_cast<std::size_t>(kPairsTime / (2 * undisturbed_ + nanoseconds(1)));
+  const auto fit = static_cast<std::size_t>(kPairsTime / (4 * undisturbed_ + nanoseconds(1)));
   return std::clamp(fit, kFewestPairs, kMostPairs);
 }
 
-/// The same work with and without a token that never fires, in alternating order.
+/// The same work twice with and twice without a token that never fires, the one kind around the
+/// other, so that neither a slow drift of the machine nor the place in the order counts.
 Result<void> Trials::pair() {
   const StopSource silent;
   std::array<double, 2> times{};
-  const std::size_t first = slowdown_percent_.size() % 2;
-  for (const std::size_t with_token : {first, 1 - first}) {
+  const std::size_t outer = slowdown_percent_.size() % 2;
+  for (const std::size_t with_token : {outer, 1 - outer, 1 - outer, outer}) {
     Result<nanoseconds> time = timed(with_token == 1 ? silent.token() : StopToken());
     if (!time) return fail(std::move(time));
-    times[with_token] = static_cast<double>(time->count());
+    times[with_token] += static_cast<double>(time->count());
   }
   slowdown_percent_.push_back((times[1] / times[0] - 1) * 100);
   return {};
