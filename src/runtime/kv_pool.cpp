@@ -6,6 +6,9 @@ namespace tacet {
 
 namespace {
 
+/// Bytes of a page that are copied between two looks at the stop.
+constexpr std::size_t copied_at_once = 64 * 1024;
+
 std::uint32_t pages_for(std::uint32_t cells) noexcept {
   return (cells + KvPool::page_tokens - 1) / KvPool::page_tokens;
 }
@@ -70,13 +73,20 @@ bool KvPool::shared(std::byte* page) const noexcept {
   return const_cast<KvPool*>(this)->find(page).uses > 1;
 }
 
-Result<std::byte*> KvPool::own(std::byte* page) {
+Result<std::byte*> KvPool::own(std::byte* page, const StopToken& stop) {
   if (!shared(page)) return page;
-  auto copy = allocate();
+  auto copy = allocate(stop);
   if (!copy) return copy;
-  if (auto copied = device_.copy(*copy, page, page_bytes_); !copied) {
-    release(*copy);
-    return fail(std::move(copied));
+  for (std::size_t at = 0; at < page_bytes_; at += copied_at_once) {
+    if (stop.stop_requested()) {
+      release(*copy);
+      return fail(Code::stopped, "The copy of a page was stopped.");
+    }
+    const std::size_t bytes = std::min(copied_at_once, page_bytes_ - at);
+    if (auto copied = device_.copy(*copy + at, page + at, bytes); !copied) {
+      release(*copy);
+      return fail(std::move(copied));
+    }
   }
   release(page);
   return copy;
@@ -93,7 +103,7 @@ PageTable::PageTable(std::shared_ptr<KvPool> pool, std::uint32_t context) : pool
 
 Result<void> PageTable::prepare(std::uint32_t past, std::uint32_t rows, const StopToken& stop) {
   if (const std::size_t first = past / KvPool::page_tokens; first < pages_.size()) {
-    auto own = pool_->own(pages_[first]);
+    auto own = pool_->own(pages_[first], stop);
     if (!own) return fail(std::move(own));
     // Runs ahead in the queue may read the entry.
     if (pages_[first] != *own) pages_[first] = *own;

@@ -29,8 +29,8 @@ class KvPool {
   void release(std::byte* page) noexcept;
   bool shared(std::byte* page) const noexcept;
   /// Makes `page` the caller's own: itself if it is not shared, else a copy, with one use of the
-  /// original given up.
-  Result<std::byte*> own(std::byte* page);
+  /// original given up. Code::stopped, and nothing happened, if `stop` fired.
+  Result<std::byte*> own(std::byte* page, const StopToken& stop = {});
   /// Pages in use, for tests.
   std::size_t used() const noexcept;
 

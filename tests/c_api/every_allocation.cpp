@@ -62,7 +62,9 @@ TEST_F(CApi, EveryAllocationOfATurnMayFail) {
       done = ended_well(tacet_session_generate(session, nullptr, append, &text, nullptr, nullptr));
     const bool reached = allocations_left == 0;
     allocations_left = -1;
-    EXPECT_EQ(text, done ? "17 + 25 = 42." : text);
+    if (done) {
+      EXPECT_EQ(text, "17 + 25 = 42.");
+    }
     tacet_session_free(session);
     if (reached) allocations_left = 0;
     return done;
