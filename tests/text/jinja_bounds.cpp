@@ -7,16 +7,13 @@
 
 #include <cstdlib>
 
+#include "support/sanitizers.hpp"
 #include "text/jinja/template.hpp"
 
 namespace tacet::jinja {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSlower = 10;
-#else
-constexpr int kSlower = 1;
-#endif
+constexpr int kSlower = test::sanitizer_slowdown;
 constexpr rlim_t kSeconds = 6 * kSlower;
 constexpr long kKibibytes = (640L << 10) * kSlower;
 

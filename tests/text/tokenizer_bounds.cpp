@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitizers.hpp"
 #include "text/bpe.hpp"
 #include "text/hash.hpp"
 #include "text/piece_table.hpp"
@@ -15,11 +16,7 @@
 namespace tacet {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kSlower = 10;
-#else
-constexpr double kSlower = 1;
-#endif
+constexpr double kSlower = test::sanitizer_slowdown;
 
 /// Seconds that this process has computed for.
 class Stopwatch {
