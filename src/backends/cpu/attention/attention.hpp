@@ -324,7 +324,7 @@ struct Attention {
     if (view.inputs.size() != 3 || input(view, 0).dtype != DType::f32) return false;
     for (std::size_t i = 1; i < 3; ++i) {
       const ValueType& state = input(view, i);
-      if (state.dtype == DType::i32 || state.shape.rank() != 2) return false;
+      if (!is_read(state.dtype) || state.shape.rank() != 2) return false;
       if (state.dtype == DType::q8_0 && width(state) % 32 != 0) return false;
       if (width(state) == 0 || width(state) > max_head_size) return false;
     }

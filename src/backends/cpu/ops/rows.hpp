@@ -31,7 +31,7 @@ struct Gather {
     if (view.inputs.size() != 2 || input(view, 1).dtype != DType::i32) return false;
     const DType type = input(view, 0).dtype;
     if (!Embed) return type == DType::f32;
-    return type != DType::i32 && width(input(view, 0)) % info(type).block_size == 0;
+    return is_read(type) && width(input(view, 0)) % info(type).block_size == 0;
   }
 
   static std::uint32_t count(const void* arguments, const RunArgs& run) {
@@ -94,8 +94,7 @@ struct KvWrite {
       return false;
     for (std::size_t i = 2; i < 4; ++i) {
       const ValueType& state = input(view, i);
-      if (state.dtype == DType::i32 || width(state) % info(state.dtype).block_size != 0)
-        return false;
+      if (!is_read(state.dtype) || width(state) % info(state.dtype).block_size != 0) return false;
     }
     return true;
   }
