@@ -49,6 +49,13 @@ class Device {
   /// for what, what is free; Code::stopped if `stop` fired meanwhile.
   virtual Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose,
                                                    const StopToken& stop = {}) = 0;
+  /// The weights `rows` of `matrix`, which lie as in files, in another layout: the one that a
+  /// kernel from `find` asks for. Code::stopped if `stop` fired meanwhile.
+  virtual Result<std::unique_ptr<Buffer>> arrange(const ValueType& matrix, const std::byte* rows,
+                                                  Layout layout, const StopToken& stop = {}) {
+    (void)matrix, (void)rows, (void)layout, (void)stop;
+    return fail(Code::internal, "The device {} has weights in one layout only.", info().name);
+  }
   /// Compiles a part whose kernels all came from `find`. The part may go afterwards; its weights
   /// may not.
   virtual Result<std::unique_ptr<Tape>> lower(const Part& part) = 0;

@@ -206,10 +206,12 @@ FileBytes FileBytes::wrap(std::span<const std::byte> bytes) noexcept {
 void FileBytes::release(std::span<const std::byte> part) const noexcept {
   if (map_ == nullptr || part.empty()) return;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const auto base = static_cast<std::size_t>(part.data() - bytes_.data());
+  const auto base = reinterpret_cast<std::uintptr_t>(part.data()) -
+                    reinterpret_cast<std::uintptr_t>(bytes_.data());
+  if (base > bytes_.size() || part.size() > bytes_.size() - base) return;
   const std::size_t first = (base + page - 1) / page * page;
   const std::size_t last = (base + part.size()) / page * page;
-  if (first >= last || last > bytes_.size()) return;
+  if (first >= last) return;
   ::madvise(const_cast<std::byte*>(bytes_.data()) + first, last - first, MADV_DONTNEED);
 }
 

@@ -51,7 +51,7 @@ class FileBytes {
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
   /// Gives the whole mapped pages inside `part` of bytes() back to the system; they are read from
-  /// the file again when touched. Does nothing for bytes that are not mapped.
+  /// the file again when touched. Does nothing for bytes that are not mapped, or not of bytes().
   void release(std::span<const std::byte> part) const noexcept;
 
  private:

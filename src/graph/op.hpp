@@ -14,10 +14,17 @@ namespace tacet {
 
 class Rewriter;
 
-/// Element type and shape of a value.
+/// How the elements of a matrix of weights lie in memory.
+enum class Layout : std::uint8_t {
+  rows,    ///< row after row, as in files
+  groups,  ///< rows interleaved for the CPU: backends/cpu/gemm/packed.hpp
+};
+
+/// Element type, shape and layout of a value.
 struct ValueType {
   DType dtype = DType::f32;
   Shape shape;
+  Layout layout = Layout::rows;
   friend bool operator==(const ValueType&, const ValueType&) noexcept = default;
 };
 

@@ -39,6 +39,13 @@ Result<Weights> Weights::read(const Gguf& file) {
   return weights;
 }
 
+void Weights::replace(const std::string& name, Layout layout, std::unique_ptr<Buffer> bytes) {
+  buffers_.push_back(std::move(bytes));
+  Weight& weight = entries_.at(name).weight;
+  weight.type.layout = layout;
+  weight.data = buffers_.back()->data();
+}
+
 Result<const Weight*> Weights::find(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return nullptr;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/device.hpp"
 #include "formats/gguf/reader.hpp"
 #include "graph/op.hpp"
 
@@ -23,6 +24,9 @@ class Weights {
  public:
   /// Takes up all tensors of known types; others fail when they are asked for.
   static Result<Weights> read(const Gguf& file);
+
+  /// Puts the weight `name` into another layout: `bytes`, which are of that layout.
+  void replace(const std::string& name, Layout layout, std::unique_ptr<Buffer> bytes);
 
   /// The weight, or null if the file has none of that name.
   Result<const Weight*> find(const std::string& name) const;
@@ -42,6 +46,7 @@ class Weights {
   };
   std::map<std::string, Entry> entries_;
   std::vector<std::unique_ptr<std::byte[]>> copies_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
   std::uint64_t bytes_ = 0;
   std::uint64_t parameters_ = 0;
 };

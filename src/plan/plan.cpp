@@ -20,6 +20,20 @@ std::vector<bool> selected_values(const Graph& graph) {
   return selected;
 }
 
+/// Weights are put into the layout of their kernels when a model is loaded; that of another kernel
+/// would be read as garbage.
+Result<void> check_layouts(const Graph& graph, const Node& node, const Kernel& kernel) {
+  if (!kernel.layout) return {};
+  for (const ValueId id : node.inputs) {
+    const Value& value = graph[id];
+    if (value.kind == ValueKind::weight && value.type.shape.rank() == 2 &&
+        value.type.layout != *kernel.layout)
+      return fail(Code::internal, "{} does not lie as the kernel {} reads it.", value.name,
+                  kernel.name);
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Tape>> compile(const Plan& plan, Device& device,
                                       const MemoryLayout& layout) {
   const Graph& graph = plan.graph;
@@ -61,8 +75,13 @@ Result<std::unique_ptr<Plan>> make_plan(Graph graph, Device& device, const StopT
   if (auto decomposed = decompose(plan->graph, device, plan->notes); !decomposed)
     return fail(std::move(decomposed));
   if (auto verified = verify(plan->graph); !verified) return fail(std::move(verified));
-  for (const Node& node : plan->graph.nodes)
-    plan->kernels.push_back(device.find(NodeTypes(plan->graph, node).view()));
+  for (const Node& node : plan->graph.nodes) {
+    const NodeTypes types(plan->graph, node);
+    const Kernel* kernel = device.find(types.view());
+    if (auto checked = check_layouts(plan->graph, node, *kernel); !checked)
+      return fail(std::move(checked));
+    plan->kernels.push_back(kernel);
+  }
   if (stop.stop_requested()) return stopped();
   const MemoryLayout layout = lay_out(plan->graph, plan->kernels);
   plan->arena_bytes = layout.arena_bytes;

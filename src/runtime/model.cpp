@@ -35,6 +35,30 @@ Result<void> check_context(std::uint32_t context) {
 
 namespace {
 
+/// Puts the weights into the layouts that the device's kernels ask for, one after the other, and
+/// gives back the pages of the file that they came from.
+Result<void> arrange_weights(const Graph& graph, Device& device, const FileBytes& file,
+                             Weights& weights, const StopToken& stop) {
+  for (const Node& node : graph.nodes) {
+    const Kernel* kernel = device.find(NodeTypes(graph, node).view());
+    if (kernel == nullptr || !kernel->layout) continue;
+    for (const ValueId id : node.inputs) {
+      const Value& value = graph[id];
+      if (value.kind != ValueKind::weight || value.type.shape.rank() != 2) continue;
+      auto found = weights.find(value.name);
+      if (!found) return fail(std::move(found));
+      const Weight& weight = **found;
+      if (weight.type.layout == *kernel->layout) continue;
+      auto bytes = device.arrange(weight.type, weight.data, *kernel->layout, stop);
+      if (!bytes) return fail(std::move(bytes));
+      file.release({weight.data, row_bytes(weight.type.dtype, static_cast<std::size_t>(
+                                                                  weight.type.shape.elements()))});
+      weights.replace(value.name, *kernel->layout, std::move(*bytes));
+    }
+  }
+  return {};
+}
+
 /// Whether the device can run the model's layers at all, found before the first run by planning one
 /// row.
 Result<void> check_plan(const ModelImpl& model) {
@@ -101,6 +125,12 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
   model->config_ = std::move(*config);
   model->info_ = describe(*gguf, model->config_, model->weights_);
   model->info_.longest_token = longest_token(model->tokenizer_);
+  auto graph = model->architecture_->build(model->config_, model->weights_,
+                                           {1, 1, 32, DType::f16, DType::f16});
+  if (!graph) return fail(std::move(graph));
+  if (auto arranged = arrange_weights(*graph, model->device(), model->file_, model->weights_, stop);
+      !arranged)
+    return fail(std::move(arranged));
   if (auto planned = check_plan(*model); !planned) return fail(std::move(planned));
   return model;
 }

@@ -31,7 +31,19 @@ void PrintTo(const Case& one, std::ostream* stream);
 std::vector<Case> all_cases();
 
 /// The weight types, and numbers of rows around the sizes at which kernels change their way.
-inline constexpr DType weight_types[] = {DType::f32, DType::f16, DType::bf16, DType::q8_0};
+inline constexpr DType weight_types[] = {DType::f32,  DType::f16,    DType::bf16,   DType::q8_0,
+                                         DType::q4_0, DType::q4_1,   DType::q5_0,   DType::q5_1,
+                                         DType::q2_K, DType::q3_K,   DType::q4_K,   DType::q5_K,
+                                         DType::q6_K, DType::iq4_nl, DType::iq4_xs, DType::mxfp4};
+/// The least width above `width` that `type` has rows of.
+inline std::int64_t width_for(DType type, std::int64_t width) {
+  const auto block = static_cast<std::int64_t>(info(type).block_size);
+  return (width + block - 1) / block * block;
+}
+/// Activations for a product with weights of `type`: see q8_rows.
+inline Input activations_for(Random& random, DType type, std::int64_t rows, std::int64_t width) {
+  return info(type).block_size > 1 ? q8_rows(random, rows, width) : rows_of(random, rows, width);
+}
 inline constexpr std::int64_t row_counts[] = {1, 2, 3, 5, 8, 13, 33};
 
 /// Results of one rounding: the same bits, whatever computes them.
@@ -39,10 +51,10 @@ inline constexpr Tolerance exact{};
 /// Sums in f32 of up to some thousand products, in any order: each addition errs by at most 6e-8 of
 /// the sum so far, which is of the size of the row.
 inline constexpr Tolerance f32_sums{.of_row = 1e-5};
-/// Products with Q8_0 whose activations are rounded to Q8_0 too: an error of half a step, up to
+/// Products with blocks whose activations are rounded to Q8_0 too: an error of half a step, up to
 /// 1/254 of the largest of 32 numbers, which is about 2.2 times their root mean square; so 0.005 of
-/// a row, and 5 times that in the worst of some hundred elements.
-inline constexpr Tolerance q8_0_rounding{.of_row = 2.5e-2};
+/// a row, and up to 8 times that in the worst of some ten thousand elements.
+inline constexpr Tolerance activation_rounding{.of_row = 4e-2};
 /// A few roundings and an exponential or root that is accurate to a few units in the last place.
 inline constexpr Tolerance f32_elements{.of_element = 1e-6};
 

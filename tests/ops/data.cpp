@@ -21,6 +21,53 @@ std::size_t bytes_per_row(const ValueType& type) {
   return row_bytes(type.dtype, static_cast<std::size_t>(width));
 }
 
+/// Where the halves of a block are that its numbers are multiplied with. MXFP4 has an exponent.
+std::vector<std::size_t> halves_of(DType type) {
+  switch (type) {
+    case DType::q4_1:
+    case DType::q5_1:
+    case DType::q4_K:
+    case DType::q5_K:
+      return {0, 2};
+    case DType::q2_K:
+      return {80, 82};
+    case DType::q3_K:
+      return {108};
+    case DType::q6_K:
+      return {208};
+    default:
+      return {0};
+  }
+}
+
+Input block_matrix(Random& random, DType type, std::int64_t rows, std::int64_t width,
+                   double scale) {
+  const auto elements = static_cast<std::size_t>(rows * width);
+  const DTypeInfo& info = tacet::info(type);
+  std::vector<std::byte> bytes(row_bytes(type, elements));
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
+  const auto set_scales = [&](double size) {
+    for (std::size_t at = 0; at < bytes.size(); at += info.block_bytes) {
+      if (type == DType::mxfp4) {
+        bytes[at] = static_cast<std::byte>(126 + std::lround(std::log2(size)) +
+                                           static_cast<long>(random.next() % 3));
+        continue;
+      }
+      for (const std::size_t half : halves_of(type)) {
+        const std::uint16_t value = f32_to_f16(static_cast<float>(size * (0.5 + random.uniform())));
+        std::memcpy(&bytes[at + half], &value, sizeof value);
+      }
+    }
+  };
+  set_scales(1);
+  std::vector<float> floats(elements);
+  dequantize(type, bytes.data(), floats);
+  double squares = 0;
+  for (const float value : floats) squares += static_cast<double>(value) * value;
+  set_scales(scale / std::sqrt(squares / static_cast<double>(elements)));
+  return {Input::Kind::constant, {type, {rows, width}}, std::move(bytes)};
+}
+
 ValueType with_rows(const ValueType& type, std::int64_t rows) {
   return {type.dtype, type.shape.rank() == 1 ? Shape{rows} : Shape{rows, type.shape.width()}};
 }
@@ -56,6 +103,7 @@ std::vector<float> Random::normals(std::size_t count, double scale) {
 }
 
 Input matrix(Random& random, DType type, std::int64_t rows, std::int64_t width, double scale) {
+  if (info(type).block_size > 1) return block_matrix(random, type, rows, width, scale);
   const auto values = random.normals(static_cast<std::size_t>(rows * width), scale);
   std::vector<std::byte> bytes(row_bytes(type, values.size()));
   quantize(type, values, bytes.data());

@@ -45,7 +45,8 @@ struct Input {
   const void* data() const noexcept { return bytes.empty() ? nullptr : bytes.data(); }
 };
 
-/// {rows, width} of `type`, rounded from normal numbers times `scale`.
+/// {rows, width} of `type`: normal numbers times `scale`, or for a type with blocks blocks of
+/// random bits whose numbers have about that deviation.
 Input matrix(Random& random, DType type, std::int64_t rows, std::int64_t width, double scale = 1);
 /// f32 {length}.
 Input vector(Random& random, std::int64_t length, double scale = 1);

@@ -29,11 +29,11 @@ std::vector<Case> embed_cases() {
   using limits = std::numeric_limits<std::int32_t>;
   std::vector<Case> cases;
   for (const DType type : weight_types) {
-    cases.push_back(lookup(type, 96, "one", {17}));
-    cases.push_back(lookup(type, 896, "some", {40, 0, 3, 3, 39, 1, 0}));
-    cases.push_back(lookup(type, 64, "out_of_range",
+    cases.push_back(lookup(type, width_for(type, 96), "one", {17}));
+    cases.push_back(lookup(type, width_for(type, 896), "some", {40, 0, 3, 3, 39, 1, 0}));
+    cases.push_back(lookup(type, width_for(type, 64), "out_of_range",
                            {-1, 5, limits::min(), vocabulary, limits::max(), vocabulary - 1}));
-    if (type != DType::q8_0) cases.push_back(lookup(type, 83, "odd_width", {7, 40, 12}));
+    if (info(type).block_size == 1) cases.push_back(lookup(type, 83, "odd_width", {7, 40, 12}));
   }
   return cases;
 }

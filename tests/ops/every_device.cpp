@@ -87,6 +87,16 @@ TEST_P(EveryDevice, RowsDoNotDependOnOthers) {
 
 class DeviceWithThreads : public EveryDevice {};
 
+TEST_P(DeviceWithThreads, TablesInTheLayoutOfProductsAreRead) {
+  const Problem problem = one().problem();
+  if (problem.steps.back().op != &ops::embed) return;
+  const Outcome outcome = compute_with(problem);
+  const Outcome arranged = compute_with(problem, 2, Inputs::arranged);
+  if (HasFailure()) return;
+  const Comparison comparison = compare(arranged, outcome, exact);
+  EXPECT_LE(comparison.worst, 1) << comparison.difference;
+}
+
 TEST_P(DeviceWithThreads, TheirNumberDoesNotMatter) {
   const Problem problem = one().problem();
   const Outcome outcome = compute_with(problem, 1);

@@ -39,7 +39,7 @@ std::vector<std::int32_t> run_indices(const Problem& problem, Kind kind, std::si
 /// A part made by hand, with the memory that it points to.
 class PartBuilder {
  public:
-  explicit PartBuilder(Device& device) : device_(device) {}
+  PartBuilder(Device& device, Inputs where) : device_(device), where_(where) {}
 
   Ref in_arena(std::size_t bytes) {
     const Ref ref{.space = Ref::Space::arena, .offset = arena_};
@@ -49,13 +49,13 @@ class PartBuilder {
 
   Result<void> add(const Step& step, std::vector<ValueType> output_types, std::vector<Ref> inputs,
                    std::vector<Ref> outputs) {
-    const auto& in = types_.emplace_back(input_types(step));
+    auto& in = types_.emplace_back(input_types(step));
     const auto& out = types_.emplace_back(std::move(output_types));
     const auto& attributes = attributes_.emplace_back(step.attributes);
     PlacedNode node;
     node.view = {.op = step.op, .inputs = in, .outputs = out, .attributes = &attributes};
-    node.inputs = refs_.emplace_back(std::move(inputs));
-    node.outputs = refs_.emplace_back(std::move(outputs));
+    inputs_.push_back(std::move(inputs));
+    node.outputs = outputs_.emplace_back(std::move(outputs));
     node.selected = is_selected(step);
     node.name = step.op->name;
     node.kernel = device_.find(node.view);
@@ -64,6 +64,8 @@ class PartBuilder {
                   describe(step));
     if (node.kernel->workspace != nullptr)
       node.workspace = in_arena(node.kernel->workspace(node.view));
+    if (auto arranged = arrange(step, *node.kernel, in, inputs_.back()); !arranged) return arranged;
+    node.inputs = inputs_.back();
     nodes_.push_back(node);
     return {};
   }
@@ -73,9 +75,27 @@ class PartBuilder {
   }
 
  private:
+  /// Brings the step's matrices into the layout of `kernel`.
+  Result<void> arrange(const Step& step, const Kernel& kernel, std::vector<ValueType>& types,
+                       std::vector<Ref>& inputs) {
+    if (!kernel.layout && where_ != Inputs::arranged) return {};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (step.inputs[i].kind != Kind::constant || types[i].shape.rank() != 2) continue;
+      const Layout layout = kernel.layout.value_or(Layout::groups);
+      auto buffer = device_.arrange(types[i], inputs[i].data, layout);
+      if (!buffer) return fail(std::move(buffer));
+      types[i].layout = layout;
+      inputs[i].data = (*buffer)->data();
+      arranged_.push_back(std::move(*buffer));
+    }
+    return {};
+  }
+
   Device& device_;
+  Inputs where_;
   std::deque<std::vector<ValueType>> types_;
-  std::deque<std::vector<Ref>> refs_;
+  std::deque<std::vector<Ref>> inputs_, outputs_;
+  std::vector<std::unique_ptr<Buffer>> arranged_;
   std::deque<Attributes> attributes_;
   std::vector<PlacedNode> nodes_;
   std::size_t arena_ = 64;  // so that no offset is 0
@@ -144,7 +164,7 @@ Result<void> build(PartBuilder& builder, const Problem& problem, Inputs where, s
     std::vector<Ref> inputs;
     for (const Input& input : step.inputs) {
       inputs.push_back(place(input));
-      if (where == Inputs::as_weights || input.kind != Kind::by_row) continue;
+      if (where != Inputs::in_arena || input.kind != Kind::by_row) continue;
       auto copy = copy_to_arena(builder, input, kept.emplace_back(zeros_like(input)));
       if (!copy) return fail(std::move(copy));
       inputs.back() = *copy;
@@ -179,7 +199,7 @@ Result<void> run(Device& device, const Tape& tape, const RunArgs& args) {
 /// Computes the output `shown` of the last node into `outcome`.
 Result<void> compute_output(Device& device, const Problem& problem, Inputs where, std::size_t shown,
                             Outcome& outcome) {
-  PartBuilder builder(device);
+  PartBuilder builder(device, where);
   std::deque<Input> kept;
   if (auto built = build(builder, problem, where, shown, kept); !built)
     return fail(std::move(built));

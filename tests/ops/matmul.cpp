@@ -11,11 +11,6 @@ struct Sizes {
   std::int64_t rows, width, outputs;
 };
 
-Input inputs_for(Random& random, DType type, const Sizes& sizes) {
-  return type == DType::q8_0 ? q8_rows(random, sizes.rows, sizes.width)
-                             : rows_of(random, sizes.rows, sizes.width);
-}
-
 Case product(DType type, const Sizes& sizes, bool bias = false) {
   return {.name = fmt::format("matmul_{}_{}x{}x{}{}", name(type), sizes.rows, sizes.width,
                               sizes.outputs, bias ? "_bias" : ""),
@@ -23,7 +18,7 @@ Case product(DType type, const Sizes& sizes, bool bias = false) {
           .make = [=](Random& random) {
             Step step{.op = &ops::matmul,
                       .inputs = {matrix(random, type, sizes.outputs, sizes.width),
-                                 inputs_for(random, type, sizes)}};
+                                 activations_for(random, type, sizes.rows, sizes.width)}};
             if (bias) step.inputs.push_back(vector(random, sizes.outputs, 10));
             return Problem{.steps = {step}, .rows = static_cast<std::uint32_t>(sizes.rows)};
           }};
@@ -33,24 +28,25 @@ Case large_values(DType type) {
   return {.name = fmt::format("matmul_{}_large_values", name(type)),
           .tolerance = f32_sums,
           .make = [=](Random& random) {
-            const Input weight = matrix(random, type, 21, 64, 2e3);
-            const Input x =
-                type == DType::q8_0 ? q8_rows(random, 3, 64) : rows_of(random, 3, 64, 1e6);
+            const std::int64_t width = width_for(type, 64);
+            const Input weight = matrix(random, type, 21, width, 2e3);
+            const Input x = info(type).block_size > 1 ? q8_rows(random, 3, width)
+                                                      : rows_of(random, 3, width, 1e6);
             return Problem{.steps = {{.op = &ops::matmul, .inputs = {weight, x}}}, .rows = 3};
           }};
 }
 
-/// Activations that Q8_0 does not hold.
-Case rounded(const Sizes& sizes) {
-  return {
-      .name = fmt::format("matmul_q8_0_rounded_{}x{}x{}", sizes.rows, sizes.width, sizes.outputs),
-      .tolerance = q8_0_rounding,
-      .make = [=](Random& random) {
-        const Input weight = matrix(random, DType::q8_0, sizes.outputs, sizes.width);
-        const Input x = rows_of(random, sizes.rows, sizes.width);
-        return Problem{.steps = {{.op = &ops::matmul, .inputs = {weight, x}}},
-                       .rows = static_cast<std::uint32_t>(sizes.rows)};
-      }};
+/// Activations that have to be rounded.
+Case rounded(DType type, const Sizes& sizes) {
+  return {.name = fmt::format("matmul_{}_rounded_{}x{}x{}", name(type), sizes.rows, sizes.width,
+                              sizes.outputs),
+          .tolerance = activation_rounding,
+          .make = [=](Random& random) {
+            const Input weight = matrix(random, type, sizes.outputs, sizes.width);
+            const Input x = rows_of(random, sizes.rows, sizes.width);
+            return Problem{.steps = {{.op = &ops::matmul, .inputs = {weight, x}}},
+                           .rows = static_cast<std::uint32_t>(sizes.rows)};
+          }};
 }
 
 }  // namespace
@@ -58,26 +54,28 @@ Case rounded(const Sizes& sizes) {
 std::vector<Case> matmul_cases() {
   std::vector<Case> cases;
   for (const DType type : weight_types) {
-    const std::int64_t odd_width = type == DType::q8_0 ? 96 : 83;
+    const auto width = [type](std::int64_t least) { return width_for(type, least); };
     for (const std::int64_t rows : row_counts)
-      cases.push_back(product(type, {rows, odd_width, 37}));
-    cases.push_back(product(type, {1, 32, 1}));
-    cases.push_back(product(type, {4, 32, 1}));
-    cases.push_back(product(type, {1, 896, 131}));
-    cases.push_back(product(type, {5, 896, 131}));
-    cases.push_back(product(type, {2, 4864, 9}));
-    cases.push_back(product(type, {7, 1600, 10}));
-    cases.push_back(product(type, {1, 64, 3001}));
-    cases.push_back(product(type, {40, 256, 70}));
-    cases.push_back(product(type, {1, odd_width, 19}, true));
-    cases.push_back(product(type, {6, odd_width, 19}, true));
+      cases.push_back(product(type, {rows, width(83), 37}));
+    cases.push_back(product(type, {1, width(32), 1}));
+    cases.push_back(product(type, {4, width(32), 1}));
+    cases.push_back(product(type, {1, width(896), 131}));
+    cases.push_back(product(type, {5, width(896), 131}));
+    cases.push_back(product(type, {2, width(4864), 9}));
+    cases.push_back(product(type, {7, width(1600), 10}));
+    cases.push_back(product(type, {1, width(64), 3001}));
+    cases.push_back(product(type, {40, width(257), 70}));
+    cases.push_back(product(type, {70, width(64), 16}));
+    cases.push_back(product(type, {1, width(83), 19}, true));
+    cases.push_back(product(type, {6, width(83), 19}, true));
     cases.push_back(large_values(type));
+    if (info(type).block_size == 1) continue;
+    cases.push_back(rounded(type, {1, width(896), 67}));
+    cases.push_back(rounded(type, {9, width(96), 67}));
   }
   // Narrower than a vector register.
   for (const DType type : {DType::f32, DType::f16, DType::bf16})
     for (const std::int64_t width : {1, 5, 15, 31}) cases.push_back(product(type, {3, width, 6}));
-  cases.push_back(rounded({1, 896, 67}));
-  cases.push_back(rounded({9, 96, 67}));
   return cases;
 }
 

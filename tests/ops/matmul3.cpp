@@ -15,8 +15,7 @@ Case products(DType type, std::int64_t rows, std::int64_t width, bool biases) {
         const std::int64_t outputs[] = {70, 33, 20};
         Step step{.op = &ops::matmul3};
         for (const std::int64_t n : outputs) step.inputs.push_back(matrix(random, type, n, width));
-        step.inputs.push_back(type == DType::q8_0 ? q8_rows(random, rows, width)
-                                                  : rows_of(random, rows, width));
+        step.inputs.push_back(activations_for(random, type, rows, width));
         if (biases)
           for (const std::int64_t n : outputs) step.inputs.push_back(vector(random, n, 10));
         return Problem{.steps = {step}, .rows = static_cast<std::uint32_t>(rows)};
@@ -36,8 +35,10 @@ Problem mixed_types(Random& random) {
 std::vector<Case> matmul3_cases() {
   std::vector<Case> cases;
   for (const DType type : weight_types) {
-    for (const std::int64_t rows : {1, 3, 8, 33}) cases.push_back(products(type, rows, 96, false));
-    for (const std::int64_t rows : {1, 5}) cases.push_back(products(type, rows, 160, true));
+    for (const std::int64_t rows : {1, 3, 8, 33})
+      cases.push_back(products(type, rows, width_for(type, 96), false));
+    for (const std::int64_t rows : {1, 5})
+      cases.push_back(products(type, rows, width_for(type, 160), true));
   }
   cases.push_back(products(DType::f16, 2, 83, true));
   cases.push_back({.name = "matmul3_mixed_types", .tolerance = f32_sums, .make = mixed_types});

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "backends/cpu/executor.hpp"
+#include "backends/cpu/gemm/packed.hpp"
 
 namespace tacet {
 
@@ -108,6 +109,27 @@ class CpuDevice final : public Device {
         Code::out_of_memory,
         "The host has no {:.1f} MiB for {} ({:.1f} MiB are free); use a smaller context or model.",
         mib(bytes), purpose, mib(free));
+  }
+
+  Result<std::unique_ptr<Buffer>> arrange(const ValueType& matrix, const std::byte* rows, Layout,
+                                          const StopToken& stop) override {
+    const std::size_t bytes = packed_bytes(matrix);
+    const auto groups =
+        (static_cast<std::size_t>(matrix.shape.rows()) + group_rows - 1) / group_rows;
+    try {
+      auto buffer = std::make_unique<HostBuffer>(bytes);
+      for (std::size_t group = 0; group < groups; ++group) {
+        if (stop.possible() && stop.stop_requested())
+          return fail(Code::stopped, "The load was stopped.");
+        pack_group(matrix, rows, group, buffer->data() + group * (bytes / groups));
+      }
+      return buffer;
+    } catch (const std::bad_alloc&) {
+      return fail(
+          Code::out_of_memory,
+          "The host has no {:.1f} MiB for weights ({:.1f} MiB are free); use a smaller model.",
+          mib(bytes), mib(memory_free()));
+    }
   }
 
   Result<std::unique_ptr<Tape>> lower(const Part& part) override {

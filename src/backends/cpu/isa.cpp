@@ -4,17 +4,17 @@
 #include <cstdlib>
 
 #include "backends/cpu/isa_tables.hpp"
-#ifdef TACET_CPU_AVX2
+#ifdef TACET_CPU_X86
 #include <cpuid.h>
 #endif
 
 namespace tacet::cpu {
 namespace {
 
-constexpr std::array all{Isa::portable, Isa::avx2};
+constexpr std::array all{Isa::portable, Isa::avx2, Isa::avx512};
 
 bool machine_has_avx2() noexcept {
-#ifdef TACET_CPU_AVX2
+#ifdef TACET_CPU_X86
   // clang 14 does not know the name of F16C.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
@@ -24,14 +24,32 @@ bool machine_has_avx2() noexcept {
 #endif
 }
 
+bool machine_has_avx512() noexcept {
+#ifdef TACET_CPU_X86
+  return machine_has_avx2() && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 std::string_view name(Isa isa) noexcept {
-  return isa == Isa::avx2 ? "avx2" : "portable";
+  switch (isa) {
+    case Isa::portable:
+      return "portable";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+  }
+  return "portable";
 }
 
 std::span<const Isa> available() noexcept {
-  return std::span(all).first(machine_has_avx2() ? 2 : 1);
+  return std::span(all).first(machine_has_avx512() ? 3 : machine_has_avx2() ? 2 : 1);
 }
 
 Result<Isa> choose() {
@@ -46,21 +64,19 @@ Result<Isa> choose() {
                 wanted);
   }
   return fail(Code::invalid_argument,
-              "TACET_CPU_ISA is \"{}\", but may only be portable or avx2; unset it "
-              "or use one of them.",
+              "TACET_CPU_ISA is \"{}\", but may only be portable, avx2 or avx512; "
+              "unset it or use one of them.",
               wanted);
 }
 
 std::span<const CpuKernel> kernels(Isa isa) noexcept {
   std::size_t count = 0;
-#ifdef TACET_CPU_AVX2
-  if (isa == Isa::avx2) {
-    const CpuKernel* rows = avx2_kernels(count);
-    return {rows, count};
-  }
+  const CpuKernel* rows = nullptr;
+#ifdef TACET_CPU_X86
+  if (isa == Isa::avx512) rows = avx512_kernels(count);
+  if (isa == Isa::avx2) rows = avx2_kernels(count);
 #endif
-  if (isa != Isa::portable) return {};
-  const CpuKernel* rows = portable_kernels(count);
+  if (isa == Isa::portable) rows = portable_kernels(count);
   return {rows, count};
 }
 

@@ -8,7 +8,7 @@
 namespace tacet::cpu {
 
 /// The instruction sets that kernels are built for, slowest first.
-enum class Isa { portable, avx2 };
+enum class Isa { portable, avx2, avx512 };
 
 std::string_view name(Isa isa) noexcept;
 
@@ -20,7 +20,7 @@ std::span<const Isa> available() noexcept;
 Result<Isa> choose();
 
 /// The kernel table of an instruction set: every op, better rows first. `avx2` is AVX2 with FMA and
-/// F16C.
+/// F16C; `avx512` is that with AVX-512 F, BW, DQ, VL and VNNI.
 std::span<const CpuKernel> kernels(Isa isa) noexcept;
 
 }  // namespace tacet::cpu

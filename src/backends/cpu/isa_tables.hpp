@@ -10,5 +10,6 @@ namespace tacet::cpu {
 /// copies of standard functions.
 const CpuKernel* portable_kernels(std::size_t& count) noexcept;
 const CpuKernel* avx2_kernels(std::size_t& count) noexcept;
+const CpuKernel* avx512_kernels(std::size_t& count) noexcept;
 
 }  // namespace tacet::cpu

@@ -20,72 +20,98 @@ struct Text {
   }
 };
 
-/// "matmul.q8_0" and the name of the instruction set.
-template <typename S, Text Base>
+/// A kernel's name in parts, "matmul." "q8_0" ".avx2", put together when compiling.
+template <std::size_t N>
+struct Name {
+  char characters[N] = {};
+  std::size_t size = 0;
+  consteval Name(std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts)
+      for (const char c : part) characters[size++] = c;
+  }
+};
+template <typename S, Text Base, Text Type = "">
 struct KernelName {
-  static constexpr std::size_t base_size = sizeof Base.characters - 1;
-  static constexpr std::size_t size = base_size + 1 + S::name.size();
-  static constexpr std::array<char, size> text = [] {
-    std::array<char, size> out{};
-    for (std::size_t i = 0; i < base_size; ++i) out[i] = Base.characters[i];
-    out[base_size] = '.';
-    for (std::size_t i = 0; i < S::name.size(); ++i) out[base_size + 1 + i] = S::name[i];
-    return out;
-  }();
+  static constexpr Name<48> text =
+      std::string_view(Type.characters).empty()
+          ? Name<48>{Base.characters, ".", S::name}
+          : Name<48>{Base.characters, ".", Type.characters, ".", S::name};
+  static constexpr std::string_view value{text.characters, text.size};
 };
 
 /// A row of the table: `Kind` has supports and emit.
 template <typename S, Text Base, typename Kind>
 consteval CpuKernel row(const Op& op) {
-  using Name = KernelName<S, Base>;
-  return {{&op, {Name::text.data(), Name::size}, Kind::supports, nullptr}, Kind::emit};
-}
-/// The same for one type of weights.
-template <typename S, Text Base, typename Kind, typename E>
-consteval CpuKernel row(const Op& op) {
-  using Name = KernelName<S, Base>;
-  return {{&op, {Name::text.data(), Name::size}, Kind::template supports_type<E>, nullptr},
-          Kind::emit};
+  return {{.op = &op, .name = KernelName<S, Base>::value, .supports = Kind::supports}, Kind::emit};
 }
 template <typename S>
 consteval CpuKernel attention_row() {
-  using Name = KernelName<S, "attention">;
-  return {{&ops::attention,
-           {Name::text.data(), Name::size},
-           Attention<S>::supports,
-           Attention<S>::workspace},
+  return {{.op = &ops::attention,
+           .name = KernelName<S, "attention">::value,
+           .supports = Attention<S>::supports,
+           .workspace = Attention<S>::workspace},
           Attention<S>::emit};
+}
+/// A product with weights of one type.
+template <typename S, Text Base, typename Kind, typename Format>
+consteval CpuKernel product_row(const Op& op) {
+  return {{.op = &op,
+           .name = KernelName<S, Base, Text(Format::name)>::value,
+           .supports = all_weights_are<Kind, Format>,
+           .layout = Layout::groups,
+           .workspace = product_workspace<S, Kind::weights>},
+          Kind::emit};
+}
+/// The same with weights of several types.
+template <typename S, Text Base, typename Kind>
+consteval CpuKernel mixed_row(const Op& op) {
+  return {{.op = &op,
+           .name = KernelName<S, Base, "mixed">::value,
+           .supports = Kind::supports,
+           .layout = Layout::groups,
+           .workspace = product_workspace<S, Kind::weights>},
+          Kind::emit};
+}
+
+/// The products of one kind, a row for each type of weights.
+template <typename S, Text Base, typename Kind, typename... Formats>
+consteval std::array<CpuKernel, sizeof...(Formats)> product_rows(const Op& op,
+                                                                 FormatList<Formats...>) {
+  return {product_row<S, Base, Kind, Formats>(op)...};
+}
+
+template <std::size_t... Sizes>
+consteval auto join(const std::array<CpuKernel, Sizes>&... parts) {
+  std::array<CpuKernel, (Sizes + ...)> all{};
+  std::size_t n = 0;
+  const auto append = [&](const auto& part) {
+    for (const CpuKernel& row : part) all[n++] = row;
+  };
+  (append(parts), ...);
+  return all;
 }
 
 /// The kernels of one instruction set, better rows first.
 template <typename S>
-inline constexpr std::array table{
-    row<S, "embed", Gather<S, true>>(ops::embed),
-    row<S, "select_rows", Gather<S, false>>(ops::select_rows),
-    row<S, "add", Elementwise<S, Add>>(ops::add),
-    row<S, "mul", Elementwise<S, Mul>>(ops::mul),
-    row<S, "silu", Elementwise<S, Silu>>(ops::silu),
-    row<S, "rms_norm", RmsNorm<S>>(ops::rms_norm),
-    row<S, "add_rms_norm", AddRmsNorm<S>>(ops::add_rms_norm),
-    row<S, "rope_table", RopeTable<S>>(ops::rope_table),
-    row<S, "rope", Rope<S, false>>(ops::rope),
-    row<S, "norm_rope", Rope<S, true>>(ops::norm_rope),
-    row<S, "kv_write", KvWrite<S>>(ops::kv_write),
-    attention_row<S>(),
-    row<S, "matmul.f32", Matmul<S, 1>, F32Elements>(ops::matmul),
-    row<S, "matmul.f16", Matmul<S, 1>, F16Elements>(ops::matmul),
-    row<S, "matmul.bf16", Matmul<S, 1>, Bf16Elements>(ops::matmul),
-    row<S, "matmul.q8_0", Matmul<S, 1>, Q8_0Elements>(ops::matmul),
-    row<S, "matmul3.f32", Matmul<S, 3>, F32Elements>(ops::matmul3),
-    row<S, "matmul3.f16", Matmul<S, 3>, F16Elements>(ops::matmul3),
-    row<S, "matmul3.bf16", Matmul<S, 3>, Bf16Elements>(ops::matmul3),
-    row<S, "matmul3.q8_0", Matmul<S, 3>, Q8_0Elements>(ops::matmul3),
-    row<S, "matmul3.mixed", Matmul<S, 3>>(ops::matmul3),
-    row<S, "up_gate.f32", UpGate<S>, F32Elements>(ops::up_gate),
-    row<S, "up_gate.f16", UpGate<S>, F16Elements>(ops::up_gate),
-    row<S, "up_gate.bf16", UpGate<S>, Bf16Elements>(ops::up_gate),
-    row<S, "up_gate.q8_0", UpGate<S>, Q8_0Elements>(ops::up_gate),
-    row<S, "up_gate.mixed", UpGate<S>>(ops::up_gate),
-};
+inline constexpr auto table = join(
+    std::array{
+        row<S, "embed", Gather<S, true>>(ops::embed),
+        row<S, "select_rows", Gather<S, false>>(ops::select_rows),
+        row<S, "add", Elementwise<S, Add>>(ops::add),
+        row<S, "mul", Elementwise<S, Mul>>(ops::mul),
+        row<S, "silu", Elementwise<S, Silu>>(ops::silu),
+        row<S, "rms_norm", RmsNorm<S>>(ops::rms_norm),
+        row<S, "add_rms_norm", AddRmsNorm<S>>(ops::add_rms_norm),
+        row<S, "rope_table", RopeTable<S>>(ops::rope_table),
+        row<S, "rope", Rope<S, false>>(ops::rope),
+        row<S, "norm_rope", Rope<S, true>>(ops::norm_rope),
+        row<S, "kv_write", KvWrite<S>>(ops::kv_write),
+        attention_row<S>(),
+    },
+    product_rows<S, "matmul", Matmul<S, 1>>(ops::matmul, AllFormats{}),
+    product_rows<S, "matmul3", Matmul<S, 3>>(ops::matmul3, AllFormats{}),
+    std::array{mixed_row<S, "matmul3", Matmul<S, 3>>(ops::matmul3)},
+    product_rows<S, "up_gate", UpGate<S>>(ops::up_gate, AllFormats{}),
+    std::array{mixed_row<S, "up_gate", UpGate<S>>(ops::up_gate)});
 
 }  // namespace tacet::cpu

@@ -1,152 +1,132 @@
 #pragma once
 
-#include "backends/cpu/gemm/dots.hpp"
+#include "backends/cpu/gemm/activations.hpp"
+#include "backends/cpu/gemm/formats.hpp"
 
 namespace tacet::cpu {
 
 /// A block of a product: some rows of weights with some rows of activations.
 struct Block {
-  const std::byte* weights;  ///< the first row
-  std::size_t row_bytes;
+  const std::byte* weights;  ///< the group of the first row
+  std::size_t group_bytes;
+  std::size_t values_at;  ///< in a group
   std::uint32_t weight_rows;
-  const float* x;  ///< the first row
+  const std::byte* x;   ///< the first row: floats, or rounded for weights with blocks
+  std::size_t x_bytes;  ///< of a row
   std::uint32_t x_rows;
   std::size_t k;
   float* y;  ///< of the first pair
   std::size_t y_stride;
   const float* bias;  ///< of the first weight row, or null
-  std::byte* scratch;
 };
 
-/// Up to as many activation rows are multiplied with the weights as they are; for more, weights are
-/// converted once, a panel at a time.
-inline constexpr std::uint32_t direct_rows = 3;
-/// Elements of each weight row in a panel. Whole blocks of every type.
-inline constexpr std::size_t panel_width = 512;
-inline constexpr std::uint32_t panel_rows_most = 4;
-inline constexpr std::uint32_t max_block_rows = 32;
-inline constexpr std::uint32_t max_block_pairs = 1024;
-/// Scratch of a block: the panel, and a vector of sums for each pair.
-inline constexpr std::size_t block_scratch_bytes =
-    panel_rows_most * panel_width * sizeof(float) + max_block_pairs * 8 * sizeof(float);
-
+/// Products of S::Wide::lanes rows of weights with up to S::Wide::columns rows of activations. Each
+/// pair's products are added in order of the elements, whatever the block: so they have the same
+/// bits in every cut.
 template <typename S, typename E>
 struct Multiply {
-  using F = typename S::F;
+  using W = typename S::Wide;
+  using F = typename W::F;
 
   static void block(const Block& b) {
-    if (b.x_rows <= direct_rows)
-      direct(b);
-    else
-      panels(b);
+    std::uint32_t column = 0;
+    for (; b.x_rows - column >= W::columns; column += W::columns) columns<W::columns>(b, column);
+    if constexpr (W::columns > 4)
+      for (; b.x_rows - column >= 4; column += 4) columns<4>(b, column);
+    if constexpr (W::columns > 2)
+      for (; b.x_rows - column >= 2; column += 2) columns<2>(b, column);
+    if (column < b.x_rows) columns<1>(b, column);
   }
 
  private:
-  template <int Rows, int Columns>
-  [[gnu::always_inline]] static void finish(const Block& b, std::uint32_t row, std::uint32_t column,
-                                            const F (&sums)[Rows][Columns]) {
-    for (int c = 0; c < Columns; ++c) {
-      float results[Rows];
-      reduce<S, Rows, Columns>(sums, c, results);
-      float* y = b.y + (column + static_cast<std::uint32_t>(c)) * b.y_stride + row;
-      if (b.bias != nullptr)
-        for (int r = 0; r < Rows; ++r) results[r] += b.bias[row + static_cast<std::uint32_t>(r)];
-      __builtin_memcpy(y, results, sizeof results);
-    }
-  }
-
-  template <int Rows, int Columns>
-  static void direct_tile(const Block& b, std::uint32_t row) {
-    const std::byte* rows[Rows];
-    for (int r = 0; r < Rows; ++r)
-      rows[r] = b.weights + (row + static_cast<std::uint32_t>(r)) * b.row_bytes;
-    const float* columns[Columns];
-    for (int c = 0; c < Columns; ++c) columns[c] = b.x + static_cast<std::uint32_t>(c) * b.k;
-    F sums[Rows][Columns];
-    for (int r = 0; r < Rows; ++r)
-      for (int c = 0; c < Columns; ++c) sums[r][c] = S::zero();
-    add_dots<S, E, Rows, Columns>(rows, columns, b.k, sums, Rows * b.row_bytes);
-    finish<Rows, Columns>(b, row, 0, sums);
-  }
-
-  template <int Rows, int Columns>
-  [[gnu::always_inline]] static void direct_rows_of(const Block& b) {
-    std::uint32_t row = 0;
-    for (; row + Rows <= b.weight_rows; row += Rows) direct_tile<Rows, Columns>(b, row);
-    for (; row < b.weight_rows; ++row) direct_tile<1, Columns>(b, row);
-  }
-
-  static void direct(const Block& b) {
-    switch (b.x_rows) {
-      case 1:
-        return direct_rows_of < E::step == 32 ? S::single_blocks : S::single_weights, 1 > (b);
-      case 2:
-        return direct_rows_of<S::tile_weights, 2>(b);
-      case 3:
-        if constexpr (S::tile_rows >= 3) return direct_rows_of<S::tile_weights, 3>(b);
-        direct_rows_of<S::tile_weights, 2>(b);
-        Block last = b;
-        last.x += 2 * b.k;
-        last.y += 2 * b.y_stride;
-        last.x_rows = 1;
-        return direct(last);
-    }
-  }
-
-  /// One tile of a panel. Sums wait in scratch between panels.
-  template <int Rows, int Columns>
-  static void panel_tile(const Block& b, const float* panel, float* waiting, std::uint32_t row,
-                         std::uint32_t column, std::size_t k) {
-    const std::size_t n = least(panel_width, b.k - k);
-    const std::byte* rows[Rows];
-    for (int r = 0; r < Rows; ++r)
-      rows[r] =
-          reinterpret_cast<const std::byte*>(panel + static_cast<std::uint32_t>(r) * panel_width);
-    const float* columns[Columns];
-    for (int c = 0; c < Columns; ++c)
-      columns[c] = b.x + (column + static_cast<std::uint32_t>(c)) * b.k + k;
-    float* place = waiting + (std::size_t{row} * b.x_rows + std::size_t{column} * Rows) * 8;
-    F sums[Rows][Columns];
-    for (int r = 0; r < Rows; ++r)
+  template <int Columns>
+  static void columns(const Block& b, std::uint32_t column) {
+    for (std::uint32_t row = 0; row < b.weight_rows; row += W::lanes) {
+      const std::byte* group = b.weights + row / group_rows * b.group_bytes;
+      const std::byte* x[Columns];
       for (int c = 0; c < Columns; ++c)
-        sums[r][c] = k == 0 ? S::zero() : S::load(place + (c * Rows + r) * 8);
-    add_dots<S, F32Elements, Rows, Columns>(rows, columns, n, sums);
-    if (k + n == b.k) {
-      finish<Rows, Columns>(b, row, column, sums);
-    } else {
-      for (int r = 0; r < Rows; ++r)
-        for (int c = 0; c < Columns; ++c) S::store(place + (c * Rows + r) * 8, sums[r][c]);
+        x[c] = b.x + (column + static_cast<std::uint32_t>(c)) * b.x_bytes;
+      F sums[Columns];
+      for (int c = 0; c < Columns; ++c) sums[c] = W::zero();
+      if constexpr (E::has_blocks)
+        add_units(group, group + b.values_at, row % group_rows, b.k, x, sums);
+      else
+        add_elements(group, row % group_rows, b.k, x, sums);
+      finish(b, row, column, sums);
     }
   }
 
-  template <int Rows>
-  static void panel_rows(const Block& b, float* panel, float* waiting, std::uint32_t row,
-                         std::size_t k) {
-    static_assert(Rows <= panel_rows_most);
-    for (std::uint32_t r = 0; r < Rows; ++r)
-      expand<S, E>(b.weights + (row + r) * b.row_bytes + k / E::step * E::bytes,
-                   least(panel_width, b.k - k), panel + r * panel_width);
-    std::uint32_t column = 0;
-    if constexpr (S::tile_rows >= 3) {
-      // Two twos are faster than a three and a one.
-      while (b.x_rows - column >= 3 && b.x_rows - column != 4) {
-        panel_tile<Rows, 3>(b, panel, waiting, row, column, k);
-        column += 3;
+  template <int Columns>
+  [[gnu::always_inline]] static void add_elements(const std::byte* values, std::uint32_t lane,
+                                                  std::size_t k,
+                                                  const std::byte* const (&x)[Columns],
+                                                  F (&sums)[Columns]) {
+    for (std::size_t i = 0; i < k; ++i) {
+      const F w = E::template load<W>(values + i * E::step, lane);
+#pragma GCC unroll 8
+      for (int c = 0; c < Columns; ++c)
+        sums[c] = W::fma(w, W::set(reinterpret_cast<const float*>(x[c])[i]), sums[c]);
+    }
+  }
+
+  template <int Columns>
+  [[gnu::always_inline]] static void add_units(const std::byte* scales, const std::byte* values,
+                                               std::uint32_t lane, std::size_t k,
+                                               const std::byte* const (&x)[Columns],
+                                               F (&sums)[Columns]) {
+    for (std::size_t i = 0; i < k / unit_elements; ++i, values += E::unit_bytes) {
+      const std::byte* block = scales + i / E::units * E::scale_bytes;
+      const UnitScales<W> s = E::template scales<W>(block, i % E::units, lane);
+      const typename W::B w[8] = {
+          E::template bytes<W, 0>(values, lane), E::template bytes<W, 1>(values, lane),
+          E::template bytes<W, 2>(values, lane), E::template bytes<W, 3>(values, lane),
+          E::template bytes<W, 4>(values, lane), E::template bytes<W, 5>(values, lane),
+          E::template bytes<W, 6>(values, lane), E::template bytes<W, 7>(values, lane)};
+#pragma GCC unroll 8
+      for (int c = 0; c < Columns; ++c) {
+        const auto* bytes = reinterpret_cast<const std::int8_t*>(x[c]) + i * unit_elements;
+        const ActivationUnit& unit = reinterpret_cast<const ActivationUnit*>(x[c] + k)[i];
+        if constexpr (E::halves) {
+          add_part<0, 4>(w, bytes, unit.sum[0], W::mul(s.scale[0], W::set(unit.scale)), sums[c]);
+          add_part<4, 8>(w, bytes, unit.sum[1], W::mul(s.scale[1], W::set(unit.scale)), sums[c]);
+        } else {
+          add_part<0, 8>(w, bytes, unit.sum[2], W::mul(s.scale[0], W::set(unit.scale)), sums[c]);
+        }
+        if constexpr (E::has_min && E::halves) {
+          sums[c] = W::fma(s.min[0], W::set(unit.scaled_sum[0]), sums[c]);
+          sums[c] = W::fma(s.min[1], W::set(unit.scaled_sum[1]), sums[c]);
+        } else if constexpr (E::has_min) {
+          sums[c] = W::fma(s.min[0], W::set(unit.scaled_sum[2]), sums[c]);
+        }
       }
     }
-    for (; b.x_rows - column >= 2; column += 2)
-      panel_tile<Rows, 2>(b, panel, waiting, row, column, k);
-    if (column < b.x_rows) panel_tile<Rows, 1>(b, panel, waiting, row, column, k);
   }
 
-  static void panels(const Block& b) {
-    float* panel = reinterpret_cast<float*>(b.scratch);
-    float* waiting = panel + panel_rows_most * panel_width;
-    for (std::size_t k = 0; k < b.k; k += panel_width) {
-      std::uint32_t row = 0;
-      for (; row + S::tile_weights <= b.weight_rows; row += S::tile_weights)
-        panel_rows<S::tile_weights>(b, panel, waiting, row, k);
-      for (; row < b.weight_rows; ++row) panel_rows<1>(b, panel, waiting, row, k);
+  /// Adds the products of the bytes 4 `Begin` to 4 `End` of a unit.
+  template <int Begin, int End>
+  [[gnu::always_inline]] static void add_part(const typename W::B (&w)[8], const std::int8_t* x,
+                                              std::int32_t x_sum, F scale, F& sum) {
+    constexpr bool shifted = E::any_byte && !W::any_byte;
+    typename W::I products = W::set_i(shifted ? 0 : -E::zero * x_sum);
+#pragma GCC unroll 8
+    for (int i = Begin; i < End; ++i) {
+      if constexpr (E::any_byte)
+        products = W::dot_any(products, w[i], x + 4 * i);
+      else
+        products = W::dot(products, w[i], x + 4 * i);
+    }
+    sum = W::fma(W::to_float(products), scale, sum);
+  }
+
+  template <int Columns>
+  [[gnu::always_inline]] static void finish(const Block& b, std::uint32_t row, std::uint32_t column,
+                                            const F (&sums)[Columns]) {
+    const std::size_t n = least(W::lanes, b.weight_rows - row) * sizeof(float);
+    for (int c = 0; c < Columns; ++c) {
+      float lanes[W::lanes] = {};
+      if (b.bias != nullptr) __builtin_memcpy(lanes, b.bias + row, n);
+      W::store(lanes, b.bias != nullptr ? W::add(sums[c], W::load(lanes)) : sums[c]);
+      __builtin_memcpy(b.y + (column + static_cast<std::uint32_t>(c)) * b.y_stride + row, lanes, n);
     }
   }
 };

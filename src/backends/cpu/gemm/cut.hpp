@@ -5,11 +5,19 @@
 
 namespace tacet::cpu {
 
-/// How the product of `weight_rows` rows of `k` weights with `x_rows` rows is cut into blocks.
-/// Blocks are numbered by activations first, so that weights pass by while activations stay.
+/// A part of a product.
+struct BlockPlace {
+  std::uint32_t row, rows;        ///< of weights
+  std::uint32_t column, columns;  ///< rows of activations
+};
+
+/// How the product of `weight_rows` rows of weights with `x_rows` rows of activations is cut into
+/// blocks. Bands of activations that stay in a core's cache go through all weights, and in a band
+/// all that use a block of weights come one after the other.
 struct BlockCut {
   std::uint32_t weight_rows, x_rows;
   std::uint32_t block_weights, block_rows;
+  std::uint32_t band;  ///< blocks of activations in a band
 
   [[gnu::always_inline]] std::uint32_t across() const {
     return ceil_div(weight_rows, block_weights);
@@ -17,32 +25,39 @@ struct BlockCut {
   [[gnu::always_inline]] std::uint32_t count() const {
     return x_rows == 0 ? 0 : across() * ceil_div(x_rows, block_rows);
   }
+  [[gnu::always_inline]] BlockPlace place(std::uint32_t index) const {
+    const std::uint32_t first = index / (across() * band) * band;
+    const std::uint32_t in_band = least(band, ceil_div(x_rows, block_rows) - first);
+    const std::uint32_t rest = index - first * across();
+    const std::uint32_t row = rest / in_band * block_weights;
+    const std::uint32_t column = (first + rest % in_band) * block_rows;
+    return {row, least(block_weights, weight_rows - row), column,
+            least(block_rows, x_rows - column)};
+  }
 };
 
-/// `weight_bytes` of memory hold one weight (two, if two matrices go together).
+inline constexpr std::uint32_t most_block_columns = 32;
+inline constexpr double band_bytes = 256 * 1024;
+
+/// `weight_seconds` is what an element of the weights takes to arrive, `mac_seconds` what one takes
+/// to be multiplied.
 template <typename S>
 [[gnu::always_inline]] inline BlockCut cut_blocks(std::uint32_t weight_rows, std::uint32_t x_rows,
-                                                  std::size_t k, double weight_bytes,
-                                                  double matrices) {
+                                                  std::size_t k, double weight_seconds,
+                                                  double mac_seconds, double x_bytes) {
   const double length = static_cast<double>(most(k, std::size_t{1}));
-  const double load = matrices * most(weight_bytes * S::byte_seconds, S::expand_seconds);
-  const double mac = matrices * S::mac_seconds;
-  if (x_rows <= direct_rows) {
-    const std::uint32_t step = S::single_weights;
-    const double row_seconds = length * (load + x_rows * mac);
-    const std::uint32_t rows = least(items_per_chunk(weight_rows, row_seconds), 1024u);
-    return {weight_rows, x_rows, rows < step ? rows : rows / step * step, most(x_rows, 1u)};
-  }
-  const std::uint32_t step = S::tile_weights;
-  // As many activation rows as fit beside one tile of weights, then as many tiles as fit.
-  const double fit = (target_seconds / (length * step) - load) / mac;
-  const std::uint32_t limit = 24;
-  std::uint32_t rows = fit > limit ? limit : static_cast<std::uint32_t>(most(fit, 1.0));
-  if (rows > 6) rows = rows / 6 * 6;
-  rows = least(rows, x_rows);
-  const double row_seconds = length * (load + rows * mac);
-  const std::uint32_t weights = least(items_per_chunk(weight_rows, row_seconds), max_block_rows);
-  return {weight_rows, x_rows, most(weights / step * step, step), rows};
+  // As many activations as fit beside one group of weights, then as many groups as fit.
+  constexpr auto tile = static_cast<std::uint32_t>(S::Wide::columns);
+  const double fit = (target_seconds / (length * group_rows) - weight_seconds) / mac_seconds;
+  std::uint32_t rows =
+      fit > most_block_columns ? most_block_columns : static_cast<std::uint32_t>(most(fit, 1.0));
+  if (rows > tile) rows = rows / tile * tile;
+  rows = most(least(rows, x_rows), 1u);
+  const double group_seconds = length * group_rows * (weight_seconds + rows * mac_seconds);
+  const std::uint32_t groups = items_per_chunk(ceil_div(weight_rows, group_rows), group_seconds);
+  const double bytes = most(x_bytes * rows, 1.0);
+  return {weight_rows, x_rows, groups * group_rows, rows,
+          bytes < band_bytes ? static_cast<std::uint32_t>(band_bytes / bytes) : 1u};
 }
 
 }  // namespace tacet::cpu

@@ -1,10 +1,14 @@
 #pragma once
 
+#include "backends/cpu/gemm/packed.hpp"
 #include "backends/cpu/ops/cut.hpp"
 #include "backends/cpu/simd/elements.hpp"
 #include "types/convert.hpp"
 
 namespace tacet::cpu {
+
+/// What it takes to read an element of a table in whatever layout.
+inline constexpr double unpack_seconds = 4e-9;
 
 /// embed and select_rows: rows of a matrix by their numbers, as floats.
 template <typename S, bool Embed>
@@ -13,7 +17,7 @@ struct Gather {
     Ref matrix, rows, out;
     std::uint32_t width, table_rows;
     std::size_t row_bytes;
-    DType type;
+    ValueType type;
     [[gnu::always_inline]] std::uint32_t count(const RunArgs& run) const {
       return live_rows(rows.space == Ref::Space::output_rows, run);
     }
@@ -23,7 +27,7 @@ struct Gather {
     }
     [[gnu::always_inline]] ElementCut cut(const RunArgs& run) const {
       return ElementCut(limit(run) == 0 ? 0 : count(run), width,
-                        S::element_seconds + S::expand_seconds);
+                        S::element_seconds + unpack_seconds);
     }
   };
 
@@ -31,7 +35,7 @@ struct Gather {
     if (view.inputs.size() != 2 || input(view, 1).dtype != DType::i32) return false;
     const DType type = input(view, 0).dtype;
     if (!Embed) return type == DType::f32;
-    return is_read(type) && width(input(view, 0)) % info(type).block_size == 0;
+    return type != DType::i32 && width(input(view, 0)) % info(type).block_size == 0;
   }
 
   static std::uint32_t count(const void* arguments, const RunArgs& run) {
@@ -47,18 +51,13 @@ struct Gather {
     float* out = resolve<float>(a.out, context);
     for (std::size_t i = tile.row; i < tile.row_end; ++i) {
       const auto row = static_cast<std::size_t>(least(most(rows[i], 0), last));
-      const std::byte* from = matrix + row * a.row_bytes;
-      // Tiles start at whole blocks. The room behind the last eight may be another chunk's.
       const std::size_t n = tile.column_end - tile.column;
-      const std::size_t whole = n / 32 * 32;
-      const std::byte* start = from + offset(a.type, tile.column);
       float* to = out + i * a.width + tile.column;
-      expand<S>(a.type, start, whole, to);
-      if (whole < n) {
-        float rest[32];
-        expand<S>(a.type, start + offset(a.type, whole), n - whole, rest);
-        __builtin_memcpy(to + whole, rest, (n - whole) * sizeof(float));
-      }
+      if (a.type.layout == Layout::groups)
+        unpack_row(a.type, matrix, row, tile.column, tile.column_end, to);
+      else
+        dequantize(a.type.dtype, matrix + row * a.row_bytes + row_bytes(a.type.dtype, tile.column),
+                   {to, n});
     }
   }
 
@@ -71,7 +70,7 @@ struct Gather {
     a.width = width(matrix);
     a.table_rows = static_cast<std::uint32_t>(matrix.shape[0]);
     a.row_bytes = row_bytes(matrix.dtype, a.width);
-    a.type = matrix.dtype;
+    a.type = matrix;
     tape.step(a, count, chunk);
   }
 };

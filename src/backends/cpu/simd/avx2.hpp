@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "backends/cpu/simd/wide_avx2.hpp"
+
 namespace tacet::cpu {
 
 /// Eight float lanes in one AVX2 register, with FMA and F16C. To be used in isa_avx2.cpp only.
@@ -13,20 +15,19 @@ struct Avx2 {
   static constexpr std::string_view name = "avx2";
 
   // What a slow core does (2.5 GHz, one memory channel for all of its cores): chunks are cut by it.
-  static constexpr double mac_seconds = 1 / 20e9;    ///< a multiply-add of a large product
-  static constexpr double expand_seconds = 1 / 8e9;  ///< conversion of a weight to float
-  static constexpr double byte_seconds = 1 / 8e9;    ///< a byte from main memory
-  static constexpr double element_seconds = 1.2e-9;  ///< an element of a simple op
+  static constexpr double mac_seconds = 1 / 20e9;       ///< a multiply-add of a large product
+  static constexpr double byte_mac_seconds = 1 / 25e9;  ///< the same of bytes
+  static constexpr double expand_seconds = 1 / 8e9;     ///< reading a weight for a product
+  static constexpr double byte_seconds = 1 / 8e9;       ///< a byte from main memory
+  static constexpr double element_seconds = 1.2e-9;     ///< an element of a simple op
 
   // Register tiles of dot products: weight rows x activation rows.
   static constexpr int tile_weights = 4;
   static constexpr int tile_rows = 3;
-  /// Weight rows at a time for a single activation row; the same for types with blocks.
-  static constexpr int single_weights = 8;
-  static constexpr int single_blocks = 8;
   /// Eights of an attention's values that are summed in registers.
   static constexpr int value_eights = 8;
 
+  using Wide = Wide256;
   using F = __m256;
 
   [[gnu::always_inline]] static F zero() { return _mm256_setzero_ps(); }

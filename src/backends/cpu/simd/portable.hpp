@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "types/convert.hpp"
+#include "backends/cpu/simd/wide_portable.hpp"
 
 namespace tacet::cpu {
 
@@ -14,14 +14,13 @@ struct Portable {
 
   // See Avx2.
   static constexpr double mac_seconds = 1 / 2.5e9;
+  static constexpr double byte_mac_seconds = 1 / 1e9;
   static constexpr double expand_seconds = 1 / 1.2e9;
   static constexpr double byte_seconds = 1 / 4e9;
   static constexpr double element_seconds = 4e-9;
 
   static constexpr int tile_weights = 2;
   static constexpr int tile_rows = 2;
-  static constexpr int single_weights = 4;
-  static constexpr int single_blocks = 4;
   static constexpr int value_eights = 4;
 
   using Lanes [[gnu::vector_size(16)]] = float;
@@ -29,6 +28,7 @@ struct Portable {
   using Ints [[gnu::vector_size(16)]] = std::int32_t;
   using Halves [[gnu::vector_size(8)]] = std::uint16_t;
   using Bytes [[gnu::vector_size(4)]] = std::int8_t;
+  using Wide = WidePortable;
   struct F {
     Lanes low, high;
   };

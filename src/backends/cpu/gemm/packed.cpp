@@ -1,0 +1,391 @@
+#include "backends/cpu/gemm/packed.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "types/blocks.hpp"
+#include "types/convert.hpp"
+#include "types/k_scales.hpp"
+
+namespace tacet::cpu {
+
+namespace {
+
+// clang-format off
+constexpr PackedType types[] = {
+    {DType::f32,    PackedScales::none,     32,   0, nullptr,        1},
+    {DType::f16,    PackedScales::none,     16,   0, nullptr,        1},
+    {DType::bf16,   PackedScales::none,     16,   0, nullptr,        1},
+    {DType::q8_0,   PackedScales::half,      8, 128, nullptr,       32},
+    {DType::q4_0,   PackedScales::half,      4,   8, nullptr,       32},
+    {DType::q4_1,   PackedScales::half_min,  4,   0, nullptr,       32},
+    {DType::q5_0,   PackedScales::half,      5,  16, nullptr,       32},
+    {DType::q5_1,   PackedScales::half_min,  5,   0, nullptr,       32},
+    {DType::q2_K,   PackedScales::k_min_16,  2,   0, nullptr,      256},
+    {DType::q3_K,   PackedScales::k_16,      3,   4, nullptr,      256},
+    {DType::q4_K,   PackedScales::k_min,     4,   0, nullptr,      256},
+    {DType::q5_K,   PackedScales::k_min,     5,   0, nullptr,      256},
+    {DType::q6_K,   PackedScales::k_16,      6,  32, nullptr,      256},
+    {DType::iq4_nl, PackedScales::half,      4,   0, iq4_values,    32},
+    {DType::iq4_xs, PackedScales::k_32,      4,   0, iq4_values,   256},
+    {DType::mxfp4,  PackedScales::bfloat,    4,   0, mxfp4_values,  32},
+};
+// clang-format on
+
+// Where the bits of 32 values are: nibbles of four vectors, pairs of two, single bits of one.
+// Vector v holds the four bytes of value group v (and v + 4 as high nibbles; in general every
+// vectors-th group).
+
+void put_bits(const std::uint8_t* q, unsigned shift, unsigned bits, std::byte* to) {
+  const unsigned vectors = bits;  // of 64 bytes; each byte holds 8 / bits values
+  const unsigned mask = (1U << bits) - 1;
+  for (unsigned v = 0; v < vectors; ++v)
+    for (unsigned i = 0; i < 4; ++i) {
+      unsigned byte = 0;
+      for (unsigned part = 0; part * bits < 8; ++part)
+        byte |= (q[4 * (v + part * vectors) + i] >> shift & mask) << (part * bits);
+      to[v * vector_bytes + i] = static_cast<std::byte>(byte);
+    }
+}
+
+unsigned get_bits(const std::byte* from, unsigned value, unsigned bits) {
+  const unsigned group = value / 4;
+  const auto byte = std::to_integer<unsigned>(from[group % bits * vector_bytes + value % 4]);
+  return byte >> (group / bits * bits) & ((1U << bits) - 1);
+}
+
+/// Stores 32 values of a row; `to` is the row's place in the unit.
+void put_unit(const std::uint8_t* q, unsigned bits, std::byte* to) {
+  unsigned shift = 0;
+  for (const unsigned plane : {8U, 4U, 2U, 1U}) {
+    if ((bits & plane) == 0) continue;
+    put_bits(q, shift, plane, to);
+    shift += plane;
+    to += plane * vector_bytes;
+  }
+}
+
+unsigned get_value(const std::byte* from, unsigned value, unsigned bits) {
+  unsigned q = 0, shift = 0;
+  for (const unsigned plane : {8U, 4U, 2U, 1U}) {
+    if ((bits & plane) == 0) continue;
+    q |= get_bits(from, value, plane) << shift;
+    shift += plane;
+    from += plane * vector_bytes;
+  }
+  return q;
+}
+
+void put_half(std::uint16_t half, std::byte* to) {
+  std::memcpy(to, &half, sizeof half);
+}
+float get_half(const std::byte* from) {
+  std::uint16_t half;
+  std::memcpy(&half, from, sizeof half);
+  return f16_to_f32(half);
+}
+
+void nibbles(const std::uint8_t* values, std::uint8_t* q) {
+  for (unsigned i = 0; i < 16; ++i) {
+    q[i] = values[i] & 15U;
+    q[i + 16] = values[i] >> 4U;
+  }
+}
+void fifth_bits(const std::uint8_t* high, std::uint8_t* q) {
+  for (unsigned i = 0; i < 32; ++i)
+    q[i] = static_cast<std::uint8_t>(q[i] | (high[i / 8] >> (i % 8) & 1U) << 4U);
+}
+
+// What blocks hold: the 32 values of a unit, and the row's part of the scales, `lane` being the
+// row's place in the group.
+
+void values_of(const BlockQ8_0& b, unsigned, std::uint8_t* q) {
+  for (unsigned i = 0; i < 32; ++i) q[i] = static_cast<std::uint8_t>(b.values[i] + 128);
+}
+void values_of(const BlockQ4_0& b, unsigned, std::uint8_t* q) {
+  nibbles(b.values, q);
+}
+void values_of(const BlockQ4_1& b, unsigned, std::uint8_t* q) {
+  nibbles(b.values, q);
+}
+void values_of(const BlockQ5_0& b, unsigned, std::uint8_t* q) {
+  nibbles(b.values, q);
+  fifth_bits(b.high, q);
+}
+void values_of(const BlockQ5_1& b, unsigned, std::uint8_t* q) {
+  nibbles(b.values, q);
+  fifth_bits(b.high, q);
+}
+void values_of(const BlockIQ4_NL& b, unsigned, std::uint8_t* q) {
+  nibbles(b.values, q);
+}
+void values_of(const BlockMXFP4& b, unsigned, std::uint8_t* q) {
+  nibbles(b.values, q);
+}
+void values_of(const BlockIQ4_XS& b, unsigned unit, std::uint8_t* q) {
+  nibbles(b.values + 16 * unit, q);
+}
+void values_of(const BlockQ2_K& b, unsigned unit, std::uint8_t* q) {
+  for (unsigned i = 0; i < 32; ++i) q[i] = b.values[32 * (unit / 4) + i] >> (2 * (unit % 4)) & 3U;
+}
+void values_of(const BlockQ3_K& b, unsigned unit, std::uint8_t* q) {
+  for (unsigned i = 0; i < 32; ++i) {
+    const unsigned low = b.values[32 * (unit / 4) + i] >> (2 * (unit % 4)) & 3U;
+    q[i] = static_cast<std::uint8_t>(low | (b.high[i] >> unit & 1U) << 2U);
+  }
+}
+void values_of(const BlockQ4_K& b, unsigned unit, std::uint8_t* q) {
+  for (unsigned i = 0; i < 32; ++i) q[i] = b.values[32 * (unit / 2) + i] >> (4 * (unit % 2)) & 15U;
+}
+void values_of(const BlockQ5_K& b, unsigned unit, std::uint8_t* q) {
+  for (unsigned i = 0; i < 32; ++i) {
+    const unsigned low = b.values[32 * (unit / 2) + i] >> (4 * (unit % 2)) & 15U;
+    q[i] = static_cast<std::uint8_t>(low | (b.high[i] >> unit & 1U) << 4U);
+  }
+}
+void values_of(const BlockQ6_K& b, unsigned unit, std::uint8_t* q) {
+  const unsigned half = unit / 4, s = unit % 4;
+  for (unsigned i = 0; i < 32; ++i) {
+    const unsigned low = b.values[64 * half + 32 * (s % 2) + i] >> (4 * (s / 2)) & 15U;
+    q[i] = static_cast<std::uint8_t>(low | (b.high[32 * half + i] >> (2 * s) & 3U) << 4U);
+  }
+}
+
+template <typename Block>
+void put_scale(const Block& b, unsigned lane, std::byte* to) {
+  put_half(b.scale, to + 2 * lane);
+}
+template <typename Block>
+void put_scale_and_min(const Block& b, unsigned lane, std::byte* to) {
+  put_half(b.scale, to + 2 * lane);
+  put_half(b.min, to + 32 + 2 * lane);
+}
+
+void scales_of(const BlockQ8_0& b, unsigned lane, std::byte* to) {
+  put_scale(b, lane, to);
+}
+void scales_of(const BlockQ4_0& b, unsigned lane, std::byte* to) {
+  put_scale(b, lane, to);
+}
+void scales_of(const BlockQ5_0& b, unsigned lane, std::byte* to) {
+  put_scale(b, lane, to);
+}
+void scales_of(const BlockIQ4_NL& b, unsigned lane, std::byte* to) {
+  put_scale(b, lane, to);
+}
+void scales_of(const BlockQ4_1& b, unsigned lane, std::byte* to) {
+  put_scale_and_min(b, lane, to);
+}
+void scales_of(const BlockQ5_1& b, unsigned lane, std::byte* to) {
+  put_scale_and_min(b, lane, to);
+}
+void scales_of(const BlockMXFP4& b, unsigned lane, std::byte* to) {
+  float scale;
+  BlockMXFP4 one{b.exponent, {}};
+  one.values[0] = 1;  // stands for 1
+  float out[32];
+  dequantize(DType::mxfp4, &one, out);
+  scale = out[0];
+  put_half(f32_to_bf16(scale), to + 2 * lane);
+}
+void scales_of(const BlockQ2_K& b, unsigned lane, std::byte* to) {
+  put_scale_and_min(b, lane, to);
+  for (unsigned i = 0; i < 16; ++i)
+    to[64 + i * group_rows + lane] = static_cast<std::byte>(b.scales[i]);
+}
+void scales_of(const BlockQ3_K& b, unsigned lane, std::byte* to) {
+  put_scale(b, lane, to);
+  for (unsigned i = 0; i < 16; ++i) {
+    const unsigned low = b.scales[i % 8] >> (4 * (i / 8)) & 15U;
+    const unsigned high = b.scales[8 + i % 4] >> (2 * (i / 4)) & 3U;
+    to[32 + i * group_rows + lane] = static_cast<std::byte>((low | high << 4U) - 32U);
+  }
+}
+template <typename Block>
+void put_k_scales(const Block& b, unsigned lane, std::byte* to) {
+  put_scale_and_min(b, lane, to);
+  const codec::KScales k = codec::unpack_k_scales(b.scales);
+  for (unsigned unit = 0; unit < 8; ++unit) {
+    to[64 + 2 * unit * group_rows + lane] = static_cast<std::byte>(k.scale[unit]);
+    to[64 + (2 * unit + 1) * group_rows + lane] = static_cast<std::byte>(k.min[unit]);
+  }
+}
+void scales_of(const BlockQ4_K& b, unsigned lane, std::byte* to) {
+  put_k_scales(b, lane, to);
+}
+void scales_of(const BlockQ5_K& b, unsigned lane, std::byte* to) {
+  put_k_scales(b, lane, to);
+}
+void scales_of(const BlockQ6_K& b, unsigned lane, std::byte* to) {
+  put_scale(b, lane, to);
+  for (unsigned i = 0; i < 16; ++i)
+    to[32 + i * group_rows + lane] = static_cast<std::byte>(b.scales[i]);
+}
+void scales_of(const BlockIQ4_XS& b, unsigned lane, std::byte* to) {
+  put_scale(b, lane, to);
+  for (unsigned unit = 0; unit < 8; ++unit) {
+    const unsigned low = b.scales_low[unit / 2] >> (4 * (unit % 2)) & 15U;
+    const unsigned high = b.scales_high >> (2 * unit) & 3U;
+    to[32 + unit * group_rows + lane] = static_cast<std::byte>((low | high << 4U) - 32U);
+  }
+}
+
+/// One row into its place in a group.
+template <typename Block>
+void pack_row(const PackedType& type, const std::byte* row, std::size_t k, unsigned lane,
+              std::byte* group) {
+  std::byte* values = group + type.values_at(k) + lane * 4;
+  for (std::size_t i = 0; i < k / Block::size; ++i) {
+    Block block;
+    std::memcpy(&block, row + i * sizeof block, sizeof block);
+    scales_of(block, lane, group + i * scale_bytes(type.scales));
+    for (unsigned unit = 0; unit < Block::size / unit_elements; ++unit) {
+      std::uint8_t q[unit_elements];
+      values_of(block, unit, q);
+      put_unit(q, type.bits, values);
+      values += type.unit_bytes();
+    }
+  }
+}
+
+template <std::size_t Bytes>
+void pack_elements(const std::byte* row, std::size_t k, unsigned lane, std::byte* group) {
+  for (std::size_t i = 0; i < k; ++i)
+    std::memcpy(group + (i * group_rows + lane) * Bytes, row + i * Bytes, Bytes);
+}
+
+void pack_row(const PackedType& type, const std::byte* row, std::size_t k, unsigned lane,
+              std::byte* group) {
+  switch (type.type) {
+    case DType::f32:
+      return pack_elements<4>(row, k, lane, group);
+    case DType::f16:
+    case DType::bf16:
+      return pack_elements<2>(row, k, lane, group);
+    case DType::q4_0:
+      return pack_row<BlockQ4_0>(type, row, k, lane, group);
+    case DType::q4_1:
+      return pack_row<BlockQ4_1>(type, row, k, lane, group);
+    case DType::q5_0:
+      return pack_row<BlockQ5_0>(type, row, k, lane, group);
+    case DType::q5_1:
+      return pack_row<BlockQ5_1>(type, row, k, lane, group);
+    case DType::q8_0:
+      return pack_row<BlockQ8_0>(type, row, k, lane, group);
+    case DType::q2_K:
+      return pack_row<BlockQ2_K>(type, row, k, lane, group);
+    case DType::q3_K:
+      return pack_row<BlockQ3_K>(type, row, k, lane, group);
+    case DType::q4_K:
+      return pack_row<BlockQ4_K>(type, row, k, lane, group);
+    case DType::q5_K:
+      return pack_row<BlockQ5_K>(type, row, k, lane, group);
+    case DType::q6_K:
+      return pack_row<BlockQ6_K>(type, row, k, lane, group);
+    case DType::iq4_nl:
+      return pack_row<BlockIQ4_NL>(type, row, k, lane, group);
+    case DType::iq4_xs:
+      return pack_row<BlockIQ4_XS>(type, row, k, lane, group);
+    case DType::mxfp4:
+      return pack_row<BlockMXFP4>(type, row, k, lane, group);
+    case DType::i32:
+      return;
+  }
+}
+
+/// What 16 elements of a row are multiplied with, and what is added then.
+struct Step {
+  float scale;
+  float offset;
+};
+
+Step step_of(const PackedType& type, const std::byte* scales, std::size_t at, unsigned lane) {
+  const float scale = get_half(scales + 2 * lane);
+  const auto byte = [&](std::size_t begin, std::size_t i) {
+    return std::to_integer<std::uint8_t>(scales[begin + i * group_rows + lane]);
+  };
+  const auto whole = [](std::uint8_t b) { return static_cast<float>(static_cast<std::int8_t>(b)); };
+  switch (type.scales) {
+    case PackedScales::none:
+      break;
+    case PackedScales::half:
+      return {scale, 0};
+    case PackedScales::bfloat: {
+      std::uint16_t bits;
+      std::memcpy(&bits, scales + 2 * lane, sizeof bits);
+      return {bf16_to_f32(bits), 0};
+    }
+    case PackedScales::half_min:
+      return {scale, get_half(scales + 32 + 2 * lane)};
+    case PackedScales::k_min: {
+      const std::size_t unit = at / unit_elements;
+      return {scale * static_cast<float>(byte(64, 2 * unit)),
+              -get_half(scales + 32 + 2 * lane) * static_cast<float>(byte(64, 2 * unit + 1))};
+    }
+    case PackedScales::k_min_16: {
+      const std::uint8_t both = byte(64, at / 16);
+      return {scale * static_cast<float>(both & 15U),
+              -get_half(scales + 32 + 2 * lane) * static_cast<float>(both >> 4U)};
+    }
+    case PackedScales::k_16:
+      return {scale * whole(byte(32, at / 16)), 0};
+    case PackedScales::k_32:
+      return {scale * whole(byte(32, at / unit_elements)), 0};
+  }
+  return {1, 0};
+}
+
+void unpack_elements(DType type, const std::byte* group, unsigned lane, std::size_t begin,
+                     std::size_t end, float* out) {
+  const std::size_t bytes = type == DType::f32 ? 4 : 2;
+  for (std::size_t i = begin; i < end; ++i)
+    dequantize(type, group + (i * group_rows + lane) * bytes, {out + (i - begin), 1});
+}
+
+}  // namespace
+
+const PackedType* packed_type(DType type) noexcept {
+  const auto* found = std::ranges::find(types, type, &PackedType::type);
+  return found == std::end(types) ? nullptr : found;
+}
+
+std::size_t packed_bytes(const ValueType& matrix) noexcept {
+  const auto rows = static_cast<std::size_t>(matrix.shape.rows());
+  return (rows + group_rows - 1) / group_rows *
+         packed_type(matrix.dtype)->group_bytes(static_cast<std::size_t>(matrix.shape.width()));
+}
+
+void pack_group(const ValueType& matrix, const std::byte* rows, std::size_t group,
+                std::byte* to) noexcept {
+  const PackedType& type = *packed_type(matrix.dtype);
+  const auto k = static_cast<std::size_t>(matrix.shape.width());
+  const std::size_t first = group * group_rows;
+  const std::size_t count =
+      std::min<std::size_t>(group_rows, static_cast<std::size_t>(matrix.shape.rows()) - first);
+  const std::size_t bytes = row_bytes(matrix.dtype, k);
+  std::memset(to, 0, type.group_bytes(k));
+  for (unsigned lane = 0; lane < count; ++lane)
+    pack_row(type, rows + (first + lane) * bytes, k, lane, to);
+}
+
+void unpack_row(const ValueType& matrix, const std::byte* packed, std::size_t row,
+                std::size_t begin, std::size_t end, float* out) noexcept {
+  const PackedType& type = *packed_type(matrix.dtype);
+  const auto k = static_cast<std::size_t>(matrix.shape.width());
+  const std::byte* group = packed + row / group_rows * type.group_bytes(k);
+  const auto lane = static_cast<unsigned>(row % group_rows);
+  if (!type.has_blocks()) return unpack_elements(type.type, group, lane, begin, end, out);
+  for (std::size_t at = begin; at < end; at += 16) {
+    const std::byte* scales = group + at / type.block * scale_bytes(type.scales);
+    const std::byte* unit =
+        group + type.values_at(k) + at / unit_elements * type.unit_bytes() + lane * 4;
+    const Step step = step_of(type, scales, at % type.block, lane);
+    for (unsigned i = 0; i < 16; ++i) {
+      const unsigned q = get_value(unit, static_cast<unsigned>(at % unit_elements) + i, type.bits);
+      const int number = type.book != nullptr ? type.book[q] : static_cast<int>(q) - type.zero;
+      out[at - begin + i] = step.scale * static_cast<float>(number) + step.offset;
+    }
+  }
+}
+
+}  // namespace tacet::cpu
