@@ -321,7 +321,7 @@ TEST(Session, SessionsOnManyThreadsShareADevice) {
 TEST(Session, GenerateLosesOnlyTheTokenInFlight) {
   const ModelPointer model = cpu_model();
   const auto prompt = question(model, "Tell me a story about a fox.");
-  const std::string whole = answer(model, prompt);
+  const std::string whole = answer(model, prompt, 0);
   auto session = new_session(model);
   ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
   std::string text;
@@ -329,7 +329,7 @@ TEST(Session, GenerateLosesOnlyTheTokenInFlight) {
   for (;;) {
     StopSource source;
     const Outcome outcome = session->generate(
-        {.max_tokens = 64},
+        {},
         [&](std::string_view piece) {
           text += piece;
           if (++pieces % 3 == 0) source.request_stop();
