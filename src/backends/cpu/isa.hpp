@@ -7,8 +7,9 @@
 
 namespace tacet::cpu {
 
-/// The instruction sets that kernels are built for, slowest first.
-enum class Isa { portable, avx2, avx512 };
+/// The instruction sets that kernels are built for, slowest first: any machine; AVX2 with FMA and
+/// F16C; that with AVX-512 F, BW, DQ, VL and VNNI; 64-bit Arm; that with products of bytes.
+enum class Isa { portable, avx2, avx512, neon, dotprod };
 
 std::string_view name(Isa isa) noexcept;
 
@@ -19,8 +20,8 @@ std::span<const Isa> available() noexcept;
 /// unknown or missing here.
 Result<Isa> choose();
 
-/// The kernel table of an instruction set: every op, better rows first. `avx2` is AVX2 with FMA and
-/// F16C; `avx512` is that with AVX-512 F, BW, DQ, VL and VNNI.
+/// The kernel table of an instruction set: every op, better rows first. Empty if this build has
+/// none for it.
 std::span<const CpuKernel> kernels(Isa isa) noexcept;
 
 }  // namespace tacet::cpu
