@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +25,9 @@ inline Lanes all_lanes(float x) noexcept {
 inline float sum_of(Lanes lanes) noexcept {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
+/// What is no number becomes `low`.
 inline Lanes clamp_lanes(Lanes x, float low, float high) noexcept {
-  x = x < low ? all_lanes(low) : x;
+  x = x > low ? x : all_lanes(low);
   return x > high ? all_lanes(high) : x;
 }
 /// To the nearest integer, for magnitudes below 2^22: adding 1.5 * 2^23 rounds the fraction away.
@@ -45,23 +47,34 @@ struct IntegerLevels {
   }
 };
 
-/// Ascending values as levels.
+/// Ascending values as levels, the middles between them multiples of a half.
 template <std::size_t Count, const std::int8_t (&Values)[Count]>
 struct TableLevels {
   static constexpr float low = Values[0], high = Values[Count - 1];
   static Lanes nearest(Lanes x) noexcept {
-    Lanes level = all_lanes(low);
-    for (std::size_t i = 1; i < Count; ++i) {
-      const float middle = 0.5F * static_cast<float>(Values[i - 1] + Values[i]);
-      level = x > middle ? all_lanes(Values[i]) : level;
-    }
-    return level;
+    const Lanes place = clamp_lanes(2.0F * x + kZero, 0.0F, kCells - 1);
+    using Integers [[gnu::vector_size(16)]] = std::int32_t;
+    const auto cell = __builtin_convertvector(place, Integers);
+    return Lanes{kLevels[cell[0]], kLevels[cell[1]], kLevels[cell[2]], kLevels[cell[3]]};
   }
   static std::uint8_t number(float level) noexcept {
     std::uint8_t i = 0;
     while (static_cast<float>(Values[i]) < level) ++i;
     return i;
   }
+
+ private:
+  static constexpr int kCells = 512, kZero = 256;
+  /// The nearest level of each interval of a half.
+  static constexpr std::array<float, kCells> kLevels = [] {
+    std::array<float, kCells> levels{};
+    for (int cell = 0; cell < kCells; ++cell) {
+      std::size_t i = 0;
+      while (i + 1 < Count && cell - kZero >= Values[i] + Values[i + 1]) ++i;
+      levels[static_cast<std::size_t>(cell)] = Values[i];
+    }
+    return levels;
+  }();
 };
 
 /// What an encoder has to know of its floats before it begins.
@@ -88,7 +101,7 @@ inline Magnitudes magnitudes(const float* x, std::size_t n) noexcept {
 
 /// Weights of the errors: large values matter more, since activations multiply them.
 inline void importance(const float* x, std::size_t n, float mean_square, float* weights) noexcept {
-  const float factor = 1.0F / mean_square;
+  const float factor = 0.5F / mean_square;
   for (std::size_t i = 0; i < n; ++i) weights[i] = 1.0F + factor * x[i] * x[i];
 }
 

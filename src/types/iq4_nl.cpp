@@ -23,7 +23,7 @@ void encode(const float* in, BlockIQ4_NL& block) noexcept {
   if (is_special(all, block.scale)) return;
   float weights[32];
   importance(in, 32, all.mean_square, weights);
-  const float scale = fit_scale<Levels>(in, weights, 32, 20, 0.7F, 1.1F);
+  const float scale = fit_scale<Levels>(in, weights, 32, 12, 0.72F, 1.06F);
   block.scale = f32_to_f16(scale);
   std::uint8_t q[32];
   level_numbers<Levels>(in, 32, f16_to_f32(block.scale), q);

@@ -28,7 +28,7 @@ void encode(const float* in, BlockIQ4_XS& block) noexcept {
   if (is_special(all, block.scale)) return;
   float weights[256];
   importance(in, 256, all.mean_square, weights);
-  const auto fit = ScaleFit<Levels, 8, -32, 31>(in, weights).best(20, 0.7F, 1.1F);
+  const auto fit = ScaleFit<Levels, 8, -32, 31>(in, weights).best(10, 0.72F, 1.06F);
   block.scale = fit.scale;
   for (std::size_t g = 0; g < 8; ++g) {
     const auto k = static_cast<unsigned>(fit.k[g] + 32);

@@ -13,6 +13,10 @@ namespace tacet::codec {
 // small integer k (and m) that multiplies it.
 
 inline constexpr std::uint16_t half_nan = 0x7E00;
+inline constexpr std::uint16_t half_infinity = 0x7C00;
+inline bool is_infinite(std::uint16_t half) noexcept {
+  return (half & 0x7FFFU) == half_infinity;
+}
 /// A block whose largest magnitude is less than this has a scale of zero in half precision.
 inline constexpr float least_peak = 1e-12F;
 /// A block with a larger magnitude has an infinite scale.
@@ -32,7 +36,7 @@ struct GroupScales {
 /// False if they do.
 inline bool is_special(const Magnitudes& all, std::uint16_t& scale) noexcept {
   if (!(all.peak <= most_peak) || !std::isfinite(all.mean_square)) {
-    scale = all.mean_square != all.mean_square ? half_nan : 0x7C00;
+    scale = all.mean_square != all.mean_square ? half_nan : half_infinity;
     return true;
   }
   scale = 0;
@@ -55,10 +59,11 @@ class ScaleFit {
     GroupScales<Groups> best;
     float best_error = error(best);
     if (peak == 0.0F) return best;
-    for (const float widest : {float{Low}, Low + 1.5F, Low + 3.0F}) {
+    for (const float widest : {float{Low}, Low + 2.0F}) {
       float scale = peak / widest;
-      for (int round = 0; round < 3; ++round) {
-        GroupScales<Groups> now = choose(scale, ideal);
+      for (int round = 0; round < 2; ++round) {
+        const GroupScales<Groups> now = choose(scale, ideal);
+        if (is_infinite(now.scale)) return now;
         const float now_error = error(now);
         if (now_error < best_error) {
           best_error = now_error;
@@ -154,6 +159,7 @@ class AffineFit {
     Affine shared{widest.scale / Most, widest.min / Most};
     for (int round = 0; round < 4; ++round) {
       const GroupAffines<Groups> now = choose(shared, ideal);
+      if (is_infinite(now.scale) || is_infinite(now.min)) return now;
       const float now_error = error(now);
       if (now_error < best_error) {
         best_error = now_error;

@@ -36,7 +36,7 @@ void encode(const float* in, BlockQ3_K& block) noexcept {
   if (is_special(all, block.scale)) return;
   float weights[256];
   importance(in, 256, all.mean_square, weights);
-  const auto fit = ScaleFit<Levels, 16, -32, 31>(in, weights).best(16, 0.5F, 1.1F);
+  const auto fit = ScaleFit<Levels, 16, -32, 31>(in, weights).best(12, 0.55F, 1.1F);
   block.scale = fit.scale;
   for (std::size_t g = 0; g < 16; ++g) {
     const auto k = static_cast<unsigned>(fit.k[g] + 32);
