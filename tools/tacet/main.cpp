@@ -61,6 +61,7 @@ int parse_and_run(int argc, char** argv) {
   Job job;
   add_run(app, job);
   add_inspect(app, job);
+  add_perplexity(app, job);
   add_plan(app, job);
   add_devices(app, job);
   add_quantize(app, job);
