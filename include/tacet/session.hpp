@@ -142,6 +142,12 @@ class Session {
   /// (reason `parent`).
   Result<Run> submit(std::span<const Token> tokens, const StopToken& stop = {},
                      const EvaluateOptions& options = {});
+  /// Appends `tokens` as evaluate does, and writes the natural logarithm of each one's probability
+  /// given all before it to `log_probabilities`, which has as many elements; the first token of an
+  /// empty session has none: NaN. Atomic; a call that is not done leaves `log_probabilities`
+  /// undefined.
+  Outcome score(std::span<const Token> tokens, std::span<float> log_probabilities,
+                const StopToken& stop = {});
   /// Generates an answer token by token. Each delivered token is committed: a stop loses only the
   /// token in flight.
   Outcome generate(const GenerateOptions& options, const TextFunction& on_text,

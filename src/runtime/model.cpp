@@ -136,13 +136,15 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
 }
 
 Result<const Plan*> ModelImpl::plan(std::uint32_t rows, std::uint32_t context, DType k_type,
-                                    DType v_type, const StopToken& stop) const {
+                                    DType v_type, const StopToken& stop,
+                                    std::uint32_t outputs) const {
   // Contexts are rounded up, so that sessions of similar sizes share their plans.
-  const PlanKey key{row_class(rows), std::bit_ceil(std::max(context, KvPool::page_tokens)), k_type,
-                    v_type};
+  const PlanKey key{row_class(rows), row_class(outputs),
+                    std::bit_ceil(std::max(context, KvPool::page_tokens)), k_type, v_type};
   std::unique_lock lock(mutex_);
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second.get();
-  auto graph = architecture_->build(config_, weights_, {key.rows, 1, key.context, k_type, v_type});
+  auto graph =
+      architecture_->build(config_, weights_, {key.rows, key.outputs, key.context, k_type, v_type});
   if (!graph) return fail(std::move(graph));
   auto plan = make_plan(std::move(*graph), device(), stop);
   if (!plan) return fail(std::move(plan));

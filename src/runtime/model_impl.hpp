@@ -46,10 +46,10 @@ class ModelImpl {
   const Tokenizer& tokenizer() const noexcept { return tokenizer_; }
   const ChatTemplate& chat_template() const noexcept { return chat_template_; }
 
-  /// The plan for a run of up to `rows` rows, made at the first call; lives as long as the model.
-  /// Making one looks at `stop`.
+  /// The plan for a run of up to `rows` rows, of which up to `outputs` give logits, made at the
+  /// first call; lives as long as the model. Making one looks at `stop`.
   Result<const Plan*> plan(std::uint32_t rows, std::uint32_t context, DType k_type, DType v_type,
-                           const StopToken& stop = {}) const;
+                           const StopToken& stop = {}, std::uint32_t outputs = 1) const;
   /// The memory that sessions with these types share.
   std::shared_ptr<KvPool> kv_pool(DType k_type, DType v_type) const;
 
@@ -64,6 +64,7 @@ class ModelImpl {
 
   struct PlanKey {
     std::uint32_t rows;
+    std::uint32_t outputs;
     std::uint32_t context;
     DType k_type;
     DType v_type;

@@ -18,15 +18,14 @@ std::chrono::nanoseconds since(Clock::time_point then) {
   return std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(Clock::now() - then));
 }
 
-/// The outcome of a call that did not get as far as a run.
+}  // namespace
+
 Outcome not_started(Error error) noexcept {
   Outcome outcome;
   outcome.status = Status::failed;
   outcome.error = std::move(error);
   return outcome;
 }
-
-}  // namespace
 
 Outcome stopped_between_runs(const StopToken& stop) noexcept {
   const Clock::time_point now = Clock::now();
@@ -131,8 +130,9 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
                                       const StopToken& stop) {
   const std::uint32_t rows = end - begin;
   if (auto prepared = pages_.prepare(begin, rows, stop); !prepared) return prepared;
-  auto plan =
-      model_->plan(rows, context_, dtype_of(options_.k_type), dtype_of(options_.v_type), stop);
+  const std::uint32_t outputs = call.all_logits != nullptr ? rows : 1;
+  auto plan = model_->plan(rows, context_, dtype_of(options_.k_type), dtype_of(options_.v_type),
+                           stop, outputs);
   if (!plan) return fail(std::move(plan));
 
   call.chunks.reserve(call.chunks.size() + 1);
@@ -152,7 +152,12 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
                .output_rows = {},
                .kv = pages_.view(begin),
                .logits = nullptr};
-  if (end == call.end) {
+  if (call.all_logits != nullptr) {
+    for (std::uint32_t row = 0; row < rows; ++row)
+      chunk.output_rows.push_back(static_cast<std::int32_t>(row));
+    args.output_rows = chunk.output_rows;
+    args.logits = call.all_logits;
+  } else if (end == call.end) {
     chunk.output_rows.push_back(static_cast<std::int32_t>(rows - 1));
     args.output_rows = chunk.output_rows;
     args.logits = call.logits->data();
@@ -417,6 +422,11 @@ Result<Run> Session::submit(std::span<const Token> tokens, const StopToken& stop
       return fail(std::move(submitted));
     return Run(std::move(run));
   });
+}
+
+Outcome Session::score(std::span<const Token> tokens, std::span<float> log_probabilities,
+                       const StopToken& stop) {
+  return guard_outcome([&] { return impl_->score(tokens, log_probabilities, stop); });
 }
 
 Outcome Session::generate(const GenerateOptions& options, const TextFunction& on_text,

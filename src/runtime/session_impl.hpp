@@ -31,6 +31,7 @@ class CallImpl {
   StopToken stop;
   bool cut = false;  ///< stopped before all its runs were submitted
   std::unique_ptr<std::vector<float>> logits;
+  float* all_logits = nullptr;  ///< where those of each row go instead, in a call of one run
   std::vector<std::unique_ptr<Chunk>> chunks;
   bool settled = false;
   Outcome outcome;
@@ -48,6 +49,8 @@ class RunImpl {
   CallImpl call;
 };
 
+/// The outcome of a call that did not get as far as a run.
+Outcome not_started(Error error) noexcept;
 /// The outcome of a stop that was seen while nothing ran.
 Outcome stopped_between_runs(const StopToken& stop) noexcept;
 
@@ -84,6 +87,8 @@ class SessionImpl {
   /// Waits for a call and the calls before it, commits them or rolls them back, and says what came
   /// of it.
   const Outcome& settle(CallImpl& call) noexcept;
+  Outcome score(std::span<const Token> tokens, std::span<float> log_probabilities,
+                const StopToken& stop);
   Outcome generate(const GenerateOptions& options, const TextFunction& on_text,
                    const StopToken& stop);
   Result<std::unique_ptr<SessionImpl>> fork();
@@ -103,6 +108,8 @@ class SessionImpl {
   void settle_all() noexcept;
   std::unique_ptr<Chunk> take_chunk();
   std::unique_ptr<std::vector<float>> take_logits();
+  Outcome score_slices(std::span<const Token> tokens, std::span<const float> before,
+                       std::span<float> log_probabilities, const StopToken& stop);
   Outcome decode(const StopToken& stop);
   Outcome answer(const GenerateOptions& options, const TextFunction& on_text, const StopToken& stop,
                  std::uint32_t& tokens);

@@ -34,6 +34,16 @@ void encode(const float* in, BlockQ4_1& block) noexcept;
 void encode(const float* in, BlockQ5_0& block) noexcept;
 void encode(const float* in, BlockQ5_1& block) noexcept;
 
+// Searches for the scales that make the weighted squared error small.
+void encode(const float* in, BlockQ2_K& block) noexcept;
+void encode(const float* in, BlockQ3_K& block) noexcept;
+void encode(const float* in, BlockQ4_K& block) noexcept;
+void encode(const float* in, BlockQ5_K& block) noexcept;
+void encode(const float* in, BlockQ6_K& block) noexcept;
+void encode(const float* in, BlockIQ4_NL& block) noexcept;
+void encode(const float* in, BlockIQ4_XS& block) noexcept;
+void encode(const float* in, BlockMXFP4& block) noexcept;
+
 // Element types, any number of elements.
 void read_f32(const std::byte* from, std::span<float> out) noexcept;
 void read_f16(const std::byte* from, std::span<float> out) noexcept;

@@ -32,9 +32,7 @@ void write_blocks(std::span<const float> in, std::byte* to) noexcept {
 
 template <typename Block>
 constexpr DTypeInfo blocks(DType type, std::string_view name) {
-  void (*write)(std::span<const float>, std::byte*) noexcept = nullptr;
-  if constexpr (requires(Block & b) { codec::encode(nullptr, b); }) write = write_blocks<Block>;
-  return {type, name, Block::size, sizeof(Block), read_blocks<Block>, write};
+  return {type, name, Block::size, sizeof(Block), read_blocks<Block>, write_blocks<Block>};
 }
 
 constexpr DTypeInfo kTypes[] = {

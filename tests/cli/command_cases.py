@@ -5,7 +5,8 @@ import json
 import program
 from program import Case
 
-COMMANDS = [["run"], ["inspect"], ["plan"], ["devices"], ["synth"], ["bench"], ["bench", "stop"], ["demo"]]
+COMMANDS = [["run"], ["inspect"], ["plan"], ["devices"], ["synth"], ["quantize"], ["perplexity"], ["bench"],
+            ["bench", "stop"], ["demo"]]
 MODEL = program.ROOT / "models/tiny-chat-Q8_0.gguf"
 
 

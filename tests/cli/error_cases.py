@@ -18,7 +18,7 @@ class Errors(Case):
         self.refuses(2, "--help", "bench", "walk")
 
     def test_unknown_option(self):
-        for command in ("run", "inspect", "plan", "devices", "synth", "bench", "demo"):
+        for command in ("run", "inspect", "plan", "devices", "synth", "quantize", "perplexity", "bench", "demo"):
             self.refuses(2, f"tacet {command} --help", command, "--no-such-option")
 
     def test_bad_values(self):
@@ -50,8 +50,8 @@ class Errors(Case):
         self.refuses(2, "stops", "bench", "stop", "--stops", "0")
         self.refuses(2, "repeat", "bench", "--repeat", "0")
         self.refuses(2, "via", "bench", "stop", "--via", "smoke")
-        for kind in ("q9", "f32", "bf16", "q4_K"):
-            self.refuses(2, r"'\w+' is not one of f16, q8_0", "synth", "qwen2-0.5b", kind, self.folder / "out.gguf")
+        for kind in ("q9", "f32", "i32", "q4_K"):
+            self.refuses(2, r"'\w+' is not one of F16, BF16, Q8_0, ", "synth", "qwen2-0.5b", kind, self.folder / "out.gguf")
         self.refuses(2, "'qwen9' is not one of .*qwen2-0.5b", "synth", "qwen9", "q8_0", self.folder / "out.gguf")
         self.refuses(2, "path is empty", "synth", "tiny-qwen2", "q8_0", "")
         for seed in ("-1", "99999999999999999999", "1.5"):

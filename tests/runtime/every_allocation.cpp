@@ -80,6 +80,35 @@ TEST(EveryAllocation, OfAPromptAndAnAnswer) {
   EXPECT_GT(fail_each("prompt and answer", ask), 5);
 }
 
+TEST(EveryAllocation, OfAScore) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = question(model);
+  std::vector<Token> more(140, 320);
+  std::vector<float> scores(more.size());
+  const auto score = [&]() -> bool {
+    const long left = allocations_left;
+    allocations_left = -1;
+    auto session = new_session(model);
+    EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+    const Snapshot before(*session);
+    allocations_left = left;
+    bool done = false;
+    try {
+      done = session->score(more, scores, {}).done();
+    } catch (const std::bad_alloc&) {
+    }
+    const bool reached = allocations_left == 0;
+    allocations_left = -1;
+    if (!done) {
+      EXPECT_TRUE(Snapshot(*session) == before);
+      EXPECT_TRUE(session->score(more, scores, {}).done());
+    }
+    if (reached) allocations_left = 0;
+    return done;
+  };
+  EXPECT_GT(fail_each("score", score), 5);
+}
+
 TEST(EveryAllocation, ADecodeStepMakesNone) {
   const ModelPointer model = cpu_model();
   auto session = new_session(model);

@@ -93,6 +93,24 @@ TEST_P(EveryPoll, OfAPromptInTwoChunks) {
       });
 }
 
+TEST_P(EveryPoll, OfAScoreInTwoSlices) {
+  const ModelPointer model = cpu_model("tiny-chat-Q8_0.gguf", cpu::available().back(), GetParam());
+  // The first slice ends at 128 cells.
+  std::vector<Token> start(124);
+  for (std::size_t i = 0; i < start.size(); ++i) start[i] = static_cast<Token>(i * 7 % 900);
+  const std::vector<Token> more(8, 320);
+  stop_at_every_poll(
+      [&] {
+        auto session = new_session(model);
+        EXPECT_TRUE(session->evaluate(start, {}, {}).done());
+        return session;
+      },
+      [&](SessionImpl& session, const StopToken& stop) {
+        std::vector<float> scores(more.size());
+        return session.score(more, scores, stop);
+      });
+}
+
 TEST_P(EveryPoll, OfADecode) {
   const ModelPointer model = cpu_model("tiny-chat-Q8_0.gguf", cpu::available().back(), GetParam());
   const auto prompt = question(model, "Tell me a story about a fox.");

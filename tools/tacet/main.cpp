@@ -61,8 +61,10 @@ int parse_and_run(int argc, char** argv) {
   Job job;
   add_run(app, job);
   add_inspect(app, job);
+  add_perplexity(app, job);
   add_plan(app, job);
   add_devices(app, job);
+  add_quantize(app, job);
   add_synth(app, job);
   add_bench(app, job);
   add_demo(app, job);
