@@ -116,7 +116,7 @@ void check(const Case& made, std::span<const cpu::CpuKernel> table, double toler
               (std::size_t{row} * c.layer.heads + head) * n;
           quantize(type, {x, n}, bytes.data());
           const std::byte* got =
-              v ? c.kv().v_row(0, head, c.past + row) : c.kv().k_row(0, head, c.past + row);
+              v ? c.kv().v_row(c.sequence, 0, head, c.past + row) : c.kv().k_row(c.sequence, 0, head, c.past + row);
           expect(std::memcmp(got, bytes.data(), bytes.size()) == 0, what);
         }
     return;
@@ -381,11 +381,12 @@ void time_all(std::span<const cpu::CpuKernel> table) {
     time_one(up_gate(type, type, 4864, 896, 512), table);
   }
   for (const DType type : {DType::f16, DType::q8_0, DType::f32}) {
-    for (const std::uint32_t past : {100u, 2000u, 16000u}) {
+    for (const std::uint32_t past : {511u, 4095u, 32767u}) {
       time_one(attention(type, type, 14, 2, 64, 64, 1, past, 64), table);
       time_one(attention(type, type, 32, 8, 128, 128, 1, past, 64), table);
     }
     time_one(attention(type, type, 14, 2, 64, 64, 512, 0, 64), table);
+    time_one(attention(type, type, 32, 8, 128, 128, 512, 0, 64), table);
     time_one(attention(type, type, 16, 8, 128, 128, 512, 1500, 64), table);
   }
   const Attributes norm(ops::NormAttributes{1e-6f, 1});

@@ -26,7 +26,7 @@ Case written(std::uint32_t rows, const KvShape& shape, double scale = 1) {
         const Input values{Input::Kind::values, kv.values()};
         return Problem{.steps = {{.op = &ops::kv_write, .inputs = {k, v, keys, values}}},
                        .rows = rows,
-                       .kv = kv};
+                       .kv = {kv}};
       }};
 }
 

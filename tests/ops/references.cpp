@@ -148,7 +148,7 @@ TEST(Reference, KvWriteAndAttention) {
   const Input keys{Input::Kind::keys, kv.keys()};
   const Input values{Input::Kind::values, kv.values()};
   const Step first{&ops::kv_write, {}, {rows(1, {0}), rows(1, {1, 2}), keys, values}};
-  kv.bytes = reference({.steps = {first}, .rows = 1, .kv = kv}).kv;
+  kv.bytes = reference({.steps = {first}, .rows = 1, .kv = {kv}}).kv;
   kv.shape.past = 1;
 
   const Attributes attributes(ops::AttentionAttributes{.heads = 2, .scale = 0.5F, .max_keys = 3});
@@ -157,7 +157,7 @@ TEST(Reference, KvWriteAndAttention) {
       &ops::kv_write, {}, {rows(2, {log9, 2 * log9}), rows(2, {5, 6, -3, 0}), keys, values}};
   const Step third{&ops::attention, attributes, {rows(2, {0, 1, 0, 1}), keys, values}};
   // Weights 1 : 1 and 1 : 3, then 1 : 1 : 1 and 1 : 3 : 9.
-  expect({.steps = {second, third}, .rows = 2, .kv = kv},
+  expect({.steps = {second, third}, .rows = 2, .kv = {kv}},
          {{3, 4, 4, 5, 1, 8.0 / 3, -11.0 / 13, 20.0 / 13}});
 }
 
@@ -169,7 +169,7 @@ TEST(Reference, AttentionSharesHeadsInTheirOrder) {
   expect({.steps = {{&ops::kv_write, {}, {rows(1, {1, 2}), rows(1, {5, 7}), keys, values}},
                     {&ops::attention, attributes, {rows(1, {1, 2, 3, 4}), keys, values}}},
           .rows = 1,
-          .kv = kv},
+          .kv = {kv}},
          {{5, 5, 7, 7}});
 }
 
