@@ -126,11 +126,16 @@ template <typename S>
                                          std::uint32_t end) {
   using F = typename S::F;
   Softmax& state = query.state;
+  // Stores of vectors may change anything: what loops need is read before.
+  const F scale = S::set(h.scale);
+  const std::uint32_t v_size = padded<S>(h.v_size);
   for (std::uint32_t i = 0; i < tile_keys; i += S::lanes)
-    S::store(scores + i, S::mul(S::load(scores + i), S::set(h.scale)));
-  adjust<S>(scores, h, query, tile, end);
-  for (std::uint32_t i = 0; i < begin; ++i) scores[i] = -__builtin_inff();
-  for (std::uint32_t i = end; i < tile_keys; ++i) scores[i] = -__builtin_inff();
+    S::store(scores + i, S::mul(S::load(scores + i), scale));
+  if (h.softcap != 0 || h.alibi) adjust<S>(scores, h, query, tile, end);
+  if (begin != 0 || end != tile_keys) {
+    for (std::uint32_t i = 0; i < begin; ++i) scores[i] = -__builtin_inff();
+    for (std::uint32_t i = end; i < tile_keys; ++i) scores[i] = -__builtin_inff();
+  }
   F highest = S::load(scores);
   for (std::uint32_t i = S::lanes; i < tile_keys; i += S::lanes)
     highest = S::max(highest, S::load(scores + i));
@@ -144,9 +149,10 @@ template <typename S>
   }
   if (largest != state.largest) {
     const F factor = S::set(exp<S>(state.largest - largest));
+    float* values = state.values;
     state.sum *= S::first(factor);
-    for (std::uint32_t i = 0; i < padded<S>(h.v_size); i += S::lanes)
-      S::store(state.values + i, S::mul(S::load(state.values + i), factor));
+    for (std::uint32_t i = 0; i < v_size; i += S::lanes)
+      S::store(values + i, S::mul(S::load(values + i), factor));
     state.largest = largest;
   }
   state.sum += S::sum(sum);
@@ -181,6 +187,7 @@ void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t b
   constexpr std::uint32_t wide = S::lanes * S::value_eights;
   float* scores = scratch;
   float* buffer = scratch + max_queries * tile_keys;
+  const std::uint32_t v_size = padded<S>(h.v_size);
   CellRange seen{~0u, 0};
   for (std::uint32_t i = 0; i < n; ++i) {
     seen.begin = least(seen.begin, queries[i].cells.begin);
@@ -210,11 +217,12 @@ void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t b
       if (query.cells.end <= tile || first >= last) continue;
       float* weights = scores + i * tile_keys;
       weigh<S>(weights, h, query, tile, first, last);
+      float* values = query.state.values;
       std::uint32_t at = 0;
-      for (; at + wide <= padded<S>(h.v_size); at += wide)
-        add_values<S, S::value_eights>(rows, weights, first, last, at, query.state.values);
-      for (; at < padded<S>(h.v_size); at += S::lanes)
-        add_values<S, 1>(rows, weights, first, last, at, query.state.values);
+      for (; at + wide <= v_size; at += wide)
+        add_values<S, S::value_eights>(rows, weights, first, last, at, values);
+      for (; at < v_size; at += S::lanes)
+        add_values<S, 1>(rows, weights, first, last, at, values);
     }
   }
 }

@@ -83,7 +83,9 @@ struct SplitAttention {
     const std::uint32_t splits = ceil_div(a.max_keys, a.split);
     const std::uint32_t round = least(fit, splits);
     const auto piece = static_cast<std::uint32_t>(target_seconds / (round * S::element_seconds));
-    return {a, round, ceil_div(splits, round), most(piece / S::lanes, 1u) * S::lanes};
+    const std::uint32_t whole = padded<S>(a.v_size);
+    return {a, round, ceil_div(splits, round),
+            least(most(piece / S::lanes, 1u) * S::lanes, whole)};
   }
 
   static std::size_t workspace(const NodeView& view) {
