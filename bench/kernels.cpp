@@ -1,5 +1,5 @@
 // Checks the CPU's kernel tables without a device, or times them: kernels [check | time] [isa]
-// [part of a kernel's name]
+// [part of a case's line]
 #include <chrono>
 
 #include "kernels_case.hpp"
@@ -333,7 +333,7 @@ std::string wanted;
 
 void time_one(const Case& made, std::span<const cpu::CpuKernel> table) {
   const bool named = std::any_of(table.begin(), table.end(), [&](const cpu::CpuKernel& kernel) {
-    return kernel.op == made.op && kernel.name.find(wanted) != std::string_view::npos;
+    return kernel.op == made.op && describe(made, kernel).find(wanted) != std::string::npos;
   });
   if (!named) return;
   Case c = unprepared(made);

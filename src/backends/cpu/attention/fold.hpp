@@ -140,7 +140,7 @@ template <typename S>
   for (std::uint32_t i = S::lanes; i < tile_keys; i += S::lanes)
     highest = S::max(highest, S::load(scores + i));
   const float largest = most(state.largest, S::largest(highest));
-  const F base = S::set(base_of(largest));
+  const F base = S::set(largest);
   F sum = S::zero();
   for (std::uint32_t i = 0; i < tile_keys; i += S::lanes) {
     const F weights = exp<S>(S::sub(S::load(scores + i), base));
@@ -158,16 +158,14 @@ template <typename S>
   state.sum += S::sum(sum);
 }
 
-/// Adds the weighted values of the keys [begin, end), `Vectors` vectors from `at` on, in order of
-/// the keys.
+/// Adds the weighted values of `n` keys, `Vectors` vectors from `at` on, in order of the keys.
 template <typename S, int Vectors>
 [[gnu::always_inline]] inline void add_values(const float* const* rows, const float* weights,
-                                              std::uint32_t begin, std::uint32_t end,
-                                              std::size_t at, float* values) {
+                                              std::size_t n, std::size_t at, float* values) {
   constexpr int lanes = S::lanes;
   typename S::F sums[Vectors];
   for (int i = 0; i < Vectors; ++i) sums[i] = S::load(values + at + lanes * i);
-  for (std::uint32_t key = begin; key < end; ++key) {
+  for (std::size_t key = 0; key < n; ++key) {
     const typename S::F weight = S::set(weights[key]);
 #pragma GCC unroll 8
     for (int i = 0; i < Vectors; ++i)
@@ -218,11 +216,12 @@ void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t b
       float* weights = scores + i * tile_keys;
       weigh<S>(weights, h, query, tile, first, last);
       float* values = query.state.values;
+      const std::size_t n_keys = last - first;
       std::uint32_t at = 0;
       for (; at + wide <= v_size; at += wide)
-        add_values<S, S::value_eights>(rows, weights, first, last, at, values);
+        add_values<S, S::value_eights>(rows + first, weights + first, n_keys, at, values);
       for (; at < v_size; at += S::lanes)
-        add_values<S, 1>(rows, weights, first, last, at, values);
+        add_values<S, 1>(rows + first, weights + first, n_keys, at, values);
     }
   }
 }

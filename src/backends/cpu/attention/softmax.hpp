@@ -10,8 +10,11 @@ template <typename S>
   return ceil_div(n, S::lanes) * S::lanes;
 }
 
+inline constexpr float no_score = -__FLT_MAX__;
+
 /// A softmax over some keys in the making: the largest score, the sum of e^(score - largest), and
-/// the values weighted so (arXiv:1805.02867). While all scores are -infinity, both sums are 0.
+/// the values weighted so (arXiv:1805.02867). While there are no scores, or only -infinity, the
+/// largest is `no_score` and the sums are 0.
 struct Softmax {
   float largest;
   float sum;
@@ -20,14 +23,9 @@ struct Softmax {
 
 template <typename S>
 [[gnu::always_inline]] inline void clear(Softmax& state, std::uint32_t size) {
-  state.largest = -__builtin_inff();
+  state.largest = no_score;
   state.sum = 0;
   for (std::uint32_t i = 0; i < size; i += S::lanes) S::store(state.values + i, S::zero());
-}
-
-/// What scores are taken relative to: the largest, if it is a number.
-[[gnu::always_inline]] inline float base_of(float largest) {
-  return largest == -__builtin_inff() ? 0 : largest;
 }
 
 /// Adds a later part to `whole`, with the values [begin, end). Parts are added in order of their
@@ -37,8 +35,7 @@ template <typename S>
                                          std::uint32_t end) {
   using F = typename S::F;
   const float largest = most(whole.largest, part.largest);
-  const float base = base_of(largest);
-  const float a = exp<S>(whole.largest - base), b = exp<S>(part.largest - base);
+  const float a = exp<S>(whole.largest - largest), b = exp<S>(part.largest - largest);
   whole.largest = largest;
   whole.sum = whole.sum * a + part.sum * b;
   for_eights<S>(
@@ -61,7 +58,7 @@ template <typename S>
 template <typename S>
 [[gnu::always_inline]] inline void finish(const Softmax& whole, float sink, std::uint32_t begin,
                                           std::uint32_t end, float* out) {
-  const float sum = whole.sum + exp<S>(sink - base_of(whole.largest));
+  const float sum = whole.sum + exp<S>(sink - whole.largest);
   const typename S::F factor = S::set(whole.sum == 0 ? 0 : 1.0f / sum);
   for_eights<S>(
       begin, end, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {

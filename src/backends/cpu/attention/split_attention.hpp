@@ -17,7 +17,9 @@ struct SplitAttention {
     AttentionShape a;
     std::uint32_t round;   ///< splits in a round
     std::uint32_t rounds;  ///< the most that a run of the plan has
+    std::uint32_t together;  ///< heads in a chunk of splits
     std::uint32_t piece;   ///< elements of a head's values that are merged at once
+    std::uint32_t merges;  ///< of pieces, in a chunk that merges
     /// The place of a split's softmax: its values, the largest score, the sum.
     [[gnu::always_inline]] float* slot(float* workspace, std::uint32_t row, std::uint32_t head,
                                        std::uint32_t split) const {
@@ -37,8 +39,8 @@ struct SplitAttention {
 
   /// How the chunks of a run are numbered: rounds of chunks of splits and chunks that merge.
   struct Cut {
-    std::uint32_t splits = 0;         ///< the most of a row
-    std::uint32_t heads, parts;       ///< heads in a chunk of splits; chunks in a group
+    std::uint32_t splits = 1;         ///< the most of a row
+    std::uint32_t parts;              ///< chunks of splits in a group of heads
     std::uint32_t pieces, per_merge;  ///< of all heads of a row; in a chunk that merges
     std::uint32_t split_chunks;       ///< of one split
     std::uint32_t merge_chunks;       ///< of a round
@@ -46,19 +48,12 @@ struct SplitAttention {
 
     [[gnu::always_inline]] Cut(const Arguments& s, const RunArgs& run) {
       const AttentionShape& a = s.a;
-      std::uint32_t longest = 1;
-      for (std::uint32_t row = 0; row < run.rows; ++row) {
-        const CellRange range = a.cells(run.kv.sequence_of(row), row);
-        splits = most(splits, a.splits(range));
-        longest = most(longest, range.end - range.begin);
-      }
-      splits = most(splits, 1u);
-      heads = least(a.group(), a.template queries_for<S>(least(a.split, longest)));
-      parts = ceil_div(a.group(), heads);
+      for (std::uint32_t row = 0; row < run.rows; ++row)
+        splits = most(splits, s.splits(run, row));
+      parts = ceil_div(a.group(), s.together);
       split_chunks = a.kv_heads * parts * run.rows;
-      const std::uint32_t in_round = least(splits, s.round);
       pieces = a.heads * ceil_div(a.v_size, s.piece);
-      per_merge = items_per_chunk(pieces, in_round * s.piece * S::element_seconds);
+      per_merge = least(most(s.merges / least(splits, s.round), 1u), pieces);
       merge_chunks = splits == 1 ? 0 : run.rows * ceil_div(pieces, per_merge);
       last_round = (splits - 1) / s.round;
       full_round = s.round * split_chunks + merge_chunks;
@@ -82,10 +77,11 @@ struct SplitAttention {
         least<std::size_t>(most_splits, most<std::size_t>(least_splits, round_bytes / split_bytes)));
     const std::uint32_t splits = ceil_div(a.max_keys, a.split);
     const std::uint32_t round = least(fit, splits);
-    const auto piece = static_cast<std::uint32_t>(target_seconds / (round * S::element_seconds));
-    const std::uint32_t whole = padded<S>(a.v_size);
-    return {a, round, ceil_div(splits, round),
-            least(most(piece / S::lanes, 1u) * S::lanes, whole)};
+    const auto elements = static_cast<std::uint32_t>(target_seconds / S::element_seconds);
+    const std::uint32_t piece =
+        least(most(elements / round / S::lanes, 1u) * S::lanes, padded<S>(a.v_size));
+    const std::uint32_t together = least(a.group(), a.template queries_for<S>(a.split));
+    return {a, round, ceil_div(splits, round), together, piece, elements / piece};
   }
 
   static std::size_t workspace(const NodeView& view) {
@@ -130,8 +126,8 @@ struct SplitAttention {
     const std::uint32_t row = index / c.parts % run.rows;
     const std::uint32_t kv_head = index / c.parts / run.rows % a.kv_heads;
     const std::uint32_t in_round = index / c.parts / run.rows / a.kv_heads;
-    const std::uint32_t first = kv_head * a.group() + part * c.heads;
-    const std::uint32_t n = least(c.heads, a.group() - part * c.heads);
+    const std::uint32_t first = kv_head * a.group() + part * s.together;
+    const std::uint32_t n = least(s.together, a.group() - part * s.together);
     const KvSequence& sequence = run.kv.sequence_of(row);
     const CellRange range = a.cells(sequence, row);
     const std::uint32_t splits = a.splits(range), split = round * s.round + in_round;
