@@ -1,29 +1,45 @@
 #include "models/synth.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "formats/gguf/writer.hpp"
+#include "models/mix.hpp"
 #include "models/synth_vocabulary.hpp"
 #include "types/convert.hpp"
 
 namespace tacet {
 namespace {
 
+// name, architecture, layers, width, heads, kv_heads, head_size, ffn, vocabulary, first_special,
+// context, rope_base, rope_factor, norm_epsilon, tied, pre_tokenizer: those of the published
+// models.
 constexpr SynthShape kShapes[] = {
-    {"qwen2-0.5b", "qwen2", 24, 896, 14, 2, 64, 4864, 151936, 151643, 32768, 1e6F, 1e-6F, "qwen2"},
-    {"qwen3-0.6b", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 151643, 40960, 1e6F, 1e-6F,
+    {"qwen2-0.5b", "qwen2", 24, 896, 14, 2, 64, 4864, 151936, 151643, 32768, 1e6F, 0, 1e-6F, true,
      "qwen2"},
-    {"qwen3-4b", "qwen3", 36, 2560, 32, 8, 128, 9728, 151936, 151643, 40960, 1e6F, 1e-6F, "qwen2"},
-    {"llama-1b", "llama", 16, 2048, 32, 8, 64, 8192, 128256, 128000, 131072, 5e5F, 1e-5F,
+    {"qwen3-0.6b", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 151643, 40960, 1e6F, 0, 1e-6F, true,
+     "qwen2"},
+    {"qwen3-4b", "qwen3", 36, 2560, 32, 8, 128, 9728, 151936, 151643, 40960, 1e6F, 0, 1e-6F, true,
+     "qwen2"},
+    {"qwen3-8b", "qwen3", 36, 4096, 32, 8, 128, 12288, 151936, 151643, 40960, 1e6F, 0, 1e-6F, false,
+     "qwen2"},
+    {"llama-1b", "llama", 16, 2048, 32, 8, 64, 8192, 128256, 128000, 131072, 5e5F, 32, 1e-5F, true,
      "llama-bpe"},
-    {"tiny-qwen2", "qwen2", 2, 128, 4, 2, 32, 192, 512, 500, 512, 1e4F, 1e-6F, "qwen2"},
-    {"tiny-qwen3", "qwen3", 2, 128, 4, 2, 64, 192, 512, 500, 512, 1e4F, 1e-6F, "qwen2"},
-    {"tiny-llama", "llama", 2, 128, 4, 2, 32, 192, 512, 500, 512, 1e4F, 1e-5F, "llama-bpe"},
+    {"llama-8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256, 128000, 131072, 5e5F, 8, 1e-5F,
+     false, "llama-bpe"},
+    {"smollm2-135m", "llama", 30, 576, 9, 3, 64, 1536, 49152, 49149, 8192, 1e5F, 0, 1e-5F, true,
+     "smollm"},
+    {"tiny-qwen2", "qwen2", 2, 128, 4, 2, 32, 192, 512, 500, 512, 1e4F, 0, 1e-6F, true, "qwen2"},
+    {"tiny-qwen3", "qwen3", 2, 128, 4, 2, 64, 192, 512, 500, 512, 1e4F, 0, 1e-6F, true, "qwen2"},
+    {"tiny-llama", "llama", 2, 128, 4, 2, 32, 192, 512, 500, 512, 1e4F, 32, 1e-5F, true,
+     "llama-bpe"},
+    {"tiny-llama-256", "llama", 2, 256, 4, 1, 64, 512, 512, 500, 512, 1e4F, 8, 1e-5F, false,
+     "llama-bpe"},
 };
 
 /// How a tensor's values are drawn.
@@ -33,6 +49,7 @@ struct Tensor {
   std::string name;
   Fill fill;
   std::vector<std::uint64_t> shape;  ///< outermost first
+  DType type = DType::f32;
 };
 
 /// A counter-based generator: the output mix of SplitMix64 (Steele, Lea, Flood 2014) of a key and a
@@ -52,73 +69,49 @@ float normal(std::uint64_t bits) noexcept {
   return (static_cast<float>(sum) - 131070.0F) * kScale;
 }
 
-/// Fills f16 weights from a table of values, four to a draw.
-class F16Source {
+/// Fills weights of one type and deviation with blocks that were drawn and quantized once.
+class WeightSource {
  public:
-  F16Source(std::uint64_t key, float deviation) : key_(key) {
-    for (std::size_t i = 0; i < kSize / 2; ++i) {
-      table_[i] = f32_to_f16(deviation * normal(draw(~key, i)));
-      table_[i + kSize / 2] = table_[i] ^ 0x8000U;
-    }
+  WeightSource(DType type, float deviation, std::uint64_t key)
+      : unit_(std::max<std::size_t>(info(type).block_size, kLeastUnit)),
+        unit_bytes_(row_bytes(type, unit_)),
+        units_(kElements / unit_) {
+    std::vector<float> values(kElements);
+    for (std::size_t i = 0; i < kElements; ++i) values[i] = deviation * normal(draw(key, i));
+    table_.resize(row_bytes(type, kElements));
+    quantize(type, values, table_.data());
   }
 
-  void fill(std::uint64_t first, std::span<std::byte> out) const noexcept {
-    std::byte* to = out.data();
-    for (std::uint64_t i = 0; i < out.size() / 8; ++i) {
-      const std::uint64_t bits = draw(key_, first / 4 + i);
-      const std::array<std::uint16_t, 4> values = {table_[bits & kMask], table_[bits >> 16 & kMask],
-                                                   table_[bits >> 32 & kMask],
-                                                   table_[bits >> 48 & kMask]};
-      std::memcpy(to, values.data(), sizeof(values));
-      to += sizeof(values);
+  /// Elements `first` and on, whole units but for the end of a tensor.
+  void fill(std::uint64_t key, std::uint64_t first, std::span<std::byte> out) const noexcept {
+    for (std::uint64_t i = first / unit_; !out.empty(); ++i) {
+      const std::size_t size = std::min(unit_bytes_, out.size());
+      std::memcpy(out.data(), table_.data() + draw(key, i) % units_ * unit_bytes_, size);
+      out = out.subspan(size);
     }
   }
 
  private:
-  static constexpr std::size_t kSize = 4096;
-  static constexpr std::uint64_t kMask = kSize - 1;
-  std::uint64_t key_;
-  std::array<std::uint16_t, kSize> table_{};
+  static constexpr std::size_t kElements = 128 << 10;
+  static constexpr std::size_t kLeastUnit = 32;
+  std::size_t unit_;  ///< elements that are copied together
+  std::size_t unit_bytes_;
+  std::size_t units_;
+  std::vector<std::byte> table_;
 };
 
-/// Fills Q8_0 blocks: each value is the mean of two random bytes, each block's scale is within a
-/// quarter of the middle.
-void fill_q8_0(std::uint64_t key, float deviation, std::uint64_t first,
-               std::span<std::byte> out) noexcept {
-  constexpr std::uint64_t kDraws = 9;
-  constexpr float kDeviation = 52.3F;  // of such a mean: 256 / sqrt(24)
-  std::byte* to = out.data();
-  for (std::uint64_t i = 0; i < out.size() / sizeof(BlockQ8_0); ++i) {
-    const std::uint64_t counter = (first / 32 + i) * kDraws;
-    BlockQ8_0 block;
-    const auto jitter = static_cast<float>(draw(key, counter) >> 48) / 65536.0F;
-    block.scale = f32_to_f16(deviation / kDeviation * (0.75F + 0.5F * jitter));
-    for (std::uint64_t word = 0; word < 4; ++word) {
-      const std::uint64_t a = draw(key, counter + 1 + 2 * word);
-      const std::uint64_t b = draw(key, counter + 2 + 2 * word);
-      const std::uint64_t mean = (a & b) + ((a ^ b) >> 1 & 0x7F7F7F7F7F7F7F7FU);
-      const std::uint64_t centred = mean ^ 0x8080808080808080U;
-      std::memcpy(block.values + 8 * word, &centred, 8);
-    }
-    // No quantizer writes -128, and some kernels rely on that.
-    for (std::int8_t& value : block.values) value = std::max<std::int8_t>(value, -127);
-    std::memcpy(to, &block, sizeof(block));
-    to += sizeof(block);
-  }
-}
-
-/// By how much Llama 3 slows each rotation down (factor 32, low 1, high 4, 8192 positions before).
+/// By how much Llama 3 slows each rotation down (low 1, high 4, 8192 positions before).
 float rope_factor(const SynthShape& shape, std::uint64_t index) noexcept {
-  constexpr double kFactor = 32.0;
+  const double factor = shape.rope_factor;
   constexpr double kLow = 1.0;
   constexpr double kHigh = 4.0;
   constexpr double kContext = 8192.0;
   const double exponent = 2.0 * static_cast<double>(index) / shape.head_size;
   const double wavelength = 2.0 * std::numbers::pi * std::pow(double{shape.rope_base}, exponent);
   if (wavelength < kContext / kHigh) return 1.0F;
-  if (wavelength > kContext / kLow) return static_cast<float>(kFactor);
+  if (wavelength > kContext / kLow) return static_cast<float>(factor);
   const double smooth = (kContext / wavelength - kLow) / (kHigh - kLow);
-  return static_cast<float>(1.0 / ((1.0 - smooth) / kFactor + smooth));
+  return static_cast<float>(1.0 / ((1.0 - smooth) / factor + smooth));
 }
 
 std::vector<Tensor> tensors_of(const SynthShape& s) {
@@ -128,7 +121,8 @@ std::vector<Tensor> tensors_of(const SynthShape& s) {
   std::vector<Tensor> list;
   list.push_back({"token_embd.weight", Fill::weight, {s.vocabulary, width}});
   list.push_back({"output_norm.weight", Fill::norm, {width}});
-  if (s.architecture == "llama") {
+  if (!s.tied) list.push_back({"output.weight", Fill::weight, {s.vocabulary, width}});
+  if (s.rope_factor != 0) {
     list.push_back({"rope_freqs.weight", Fill::rope_factors, {s.head_size / 2}});
   }
   for (std::uint32_t i = 0; i < s.layers; ++i) {
@@ -157,7 +151,7 @@ std::vector<Tensor> tensors_of(const SynthShape& s) {
   return list;
 }
 
-void add_metadata(GgufWriter& writer, const SynthShape& s, DType type) {
+void add_metadata(GgufWriter& writer, const SynthShape& s, const Mix& mix) {
   const auto key = [&](std::string_view rest) {
     return fmt::format("{}.{}", s.architecture, rest);
   };
@@ -165,7 +159,7 @@ void add_metadata(GgufWriter& writer, const SynthShape& s, DType type) {
   writer.add("general.name", fmt::format("synthetic {}", s.name));
   writer.add("general.description",
              "Random weights in the shape of a real model, to measure speed; it prints noise.");
-  writer.add("general.file_type", std::uint32_t{type == DType::q8_0 ? 7U : 1U});
+  writer.add("general.file_type", mix.file_type);
   writer.add("general.quantization_version", std::uint32_t{2});
   writer.add(key("block_count"), s.layers);
   writer.add(key("context_length"), s.context);
@@ -201,8 +195,11 @@ std::vector<float> small_values(const Tensor& tensor, const SynthShape& shape, s
 /// Writes tensors one after the other and tells the progress.
 class SynthWriter {
  public:
-  SynthWriter(GgufWriter& writer, const SynthShape& shape, DType type, const SynthOptions& options)
-      : writer_(writer), shape_(shape), type_(type), options_(options), buffer_(kChunkBytes) {}
+  SynthWriter(GgufWriter& writer, const SynthShape& shape, const SynthOptions& options)
+      : writer_(writer),
+        shape_(shape),
+        options_(options),
+        buffer_(kChunkElements * sizeof(float)) {}
 
   Result<void> write(const Tensor& tensor, std::uint64_t number) {
     const std::uint64_t key = draw(options_.seed, number + 1);
@@ -210,17 +207,12 @@ class SynthWriter {
       const std::vector<float> values = small_values(tensor, shape_, key);
       return emit(std::as_bytes(std::span(values)));
     }
-    const float deviation = 1.0F / std::sqrt(static_cast<float>(tensor.shape.back()));
+    const WeightSource& source = source_of(tensor.type, tensor.shape[1]);
     const std::uint64_t total = tensor.shape[0] * tensor.shape[1];
-    const F16Source f16(key, deviation);
     for (std::uint64_t first = 0; first < total;) {
       const std::uint64_t count = std::min<std::uint64_t>(kChunkElements, total - first);
-      const auto out = std::span(buffer_).first(row_bytes(type_, count));
-      if (type_ == DType::q8_0) {
-        fill_q8_0(key, deviation, first, out);
-      } else {
-        f16.fill(first, out);
-      }
+      const auto out = std::span(buffer_).first(row_bytes(tensor.type, count));
+      source.fill(key, first, out);
       if (auto ok = emit(out); !ok) return ok;
       first += count;
     }
@@ -229,8 +221,16 @@ class SynthWriter {
 
  private:
   static constexpr std::size_t kChunkElements = 128 << 10;
-  static constexpr std::size_t kChunkBytes = 2 * kChunkElements;
   static constexpr std::uint64_t kProgressStep = 4 << 20;
+
+  const WeightSource& source_of(DType type, std::uint64_t width) {
+    const auto found = sources_.find({type, width});
+    if (found != sources_.end()) return found->second;
+    const float deviation = 1.0F / std::sqrt(static_cast<float>(width));
+    const std::uint64_t key = draw(~options_.seed, width);
+    return sources_.emplace(std::pair(type, width), WeightSource(type, deviation, key))
+        .first->second;
+  }
 
   Result<void> emit(std::span<const std::byte> bytes) {
     if (auto ok = writer_.write(bytes); !ok) return ok;
@@ -244,9 +244,9 @@ class SynthWriter {
 
   GgufWriter& writer_;
   const SynthShape& shape_;
-  DType type_;
   const SynthOptions& options_;
   std::vector<std::byte> buffer_;
+  std::map<std::pair<DType, std::uint64_t>, WeightSource> sources_;
   std::uint64_t done_ = 0;
   std::uint64_t told_ = 0;
 };
@@ -257,7 +257,7 @@ std::span<const SynthShape> synth_shapes() noexcept {
   return kShapes;
 }
 
-Result<void> synth(std::string_view shape, DType type, const std::string& out_path,
+Result<void> synth(std::string_view shape, std::string_view type, const std::string& out_path,
                    const SynthOptions& options) {
   const auto* found = std::find_if(std::begin(kShapes), std::end(kShapes),
                                    [&](const SynthShape& s) { return s.name == shape; });
@@ -267,22 +267,27 @@ Result<void> synth(std::string_view shape, DType type, const std::string& out_pa
     return fail(Code::invalid_argument, "There is no shape {}; use one of: {}.", quoted(shape),
                 names);
   }
-  if (type != DType::f16 && type != DType::q8_0) {
-    return fail(Code::unsupported, "Weights of type {} can not be synthesized; use f16 or q8_0.",
-                name(type));
-  }
+  auto mix = mix_from_name(type);
+  if (!mix) return fail(std::move(mix));
   if (const StopReason reason = options.stop.reason(); reason != StopReason::none) {
     return fail(Code::stopped, "Writing '{}' stopped before it began ({}).", out_path,
                 name(reason));
   }
   GgufWriter writer(out_path, options.stop);
-  add_metadata(writer, *found, type);
-  const std::vector<Tensor> tensors = tensors_of(*found);
-  for (const Tensor& tensor : tensors) {
-    writer.add_tensor(tensor.name, tensor.fill == Fill::weight ? type : DType::f32, tensor.shape);
+  add_metadata(writer, *found, **mix);
+  std::vector<Tensor> tensors = tensors_of(*found);
+  const MixModel model{.layers = found->layers,
+                       .heads = found->heads,
+                       .kv_heads = found->kv_heads,
+                       .experts = 0,
+                       .tied = found->tied};
+  for (Tensor& tensor : tensors) {
+    if (tensor.fill == Fill::weight)
+      tensor.type = type_in_mix(**mix, model, tensor.name, tensor.shape);
+    writer.add_tensor(tensor.name, tensor.type, tensor.shape);
   }
   if (auto ok = writer.begin(); !ok) return ok;
-  SynthWriter weights(writer, *found, type, options);
+  SynthWriter weights(writer, *found, options);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (auto ok = weights.write(tensors[i], i); !ok) return ok;
   }

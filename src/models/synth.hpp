@@ -8,7 +8,6 @@
 #include "base/result.hpp"
 #include "formats/mapped_file.hpp"
 #include "tacet/stop.hpp"
-#include "types/dtype.hpp"
 
 namespace tacet {
 
@@ -26,7 +25,9 @@ struct SynthShape {
   std::uint32_t first_special;  ///< id of <|endoftext|>; <|im_start|> and <|im_end|> follow
   std::uint32_t context;
   float rope_base;
+  float rope_factor;  ///< of Llama 3's scaling, in rope_freqs.weight; 0: none
   float norm_epsilon;
+  bool tied;                       ///< whether the embeddings are the output's weights too
   std::string_view pre_tokenizer;  ///< GGUF's tokenizer.ggml.pre
 };
 
@@ -40,13 +41,13 @@ struct SynthOptions {
 /// All shapes: those of real models, and small ones with few parameters for tests.
 std::span<const SynthShape> synth_shapes() noexcept;
 
-/// Writes a GGUF file with the shape of a real model (embeddings tied to the output) and seeded
-/// random weights, so that speed can be measured without the real one: it prints noise. The same
-/// shape, type and seed give the same bytes. Weights have a standard deviation near 1 /
-/// sqrt(inputs), norms are near 1, so activations stay finite. `type` is f16 or q8_0; norms and
-/// biases are f32. Streams in a few MiB of memory and the vocabulary. Errors: invalid_argument
-/// (lists the shapes), unsupported (type), those of GgufWriter.
-Result<void> synth(std::string_view shape, DType type, const std::string& out_path,
+/// Writes a GGUF file with the shape of a real model and seeded random weights, so that speed can
+/// be measured without the real one: it prints noise. The same shape, type and seed give the same
+/// bytes. Weights have a standard deviation near 1 / sqrt(inputs), norms are near 1, so activations
+/// stay finite. `type` is the name of a mix (models/mix.hpp); norms and biases are f32. Streams in
+/// a few MiB of memory and the vocabulary. Errors: invalid_argument (lists the shapes, or the
+/// types), those of GgufWriter.
+Result<void> synth(std::string_view shape, std::string_view type, const std::string& out_path,
                    const SynthOptions& options = {});
 
 }  // namespace tacet

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "types/codec.hpp"
+
 namespace tacet {
 namespace {
 
@@ -32,29 +34,11 @@ std::uint32_t shift_rounded(std::uint32_t value, unsigned bits) noexcept {
   return (value + ((1U << (bits - 1)) - 1U) + odd) >> bits;
 }
 
-template <typename T>
-T to_integer(float value) noexcept {
+std::int32_t to_integer(float value) noexcept {
   if (std::isnan(value)) return 0;
-  constexpr auto low = static_cast<double>(std::numeric_limits<T>::min());
-  constexpr auto high = static_cast<double>(std::numeric_limits<T>::max());
-  return static_cast<T>(std::clamp(static_cast<double>(std::round(value)), low, high));
-}
-
-BlockQ8_0 quantize_block(const float* in) noexcept {
-  float largest = 0.0F;
-  bool is_number = true;
-  for (int i = 0; i < 32; ++i) {
-    largest = std::max(largest, std::fabs(in[i]));
-    is_number = is_number && !std::isnan(in[i]);
-  }
-  // One that is no number makes the block none: as 0 it would go unseen.
-  if (!is_number) largest = std::numeric_limits<float>::quiet_NaN();
-  const float scale = largest / 127.0F;
-  const float inverse = scale != 0.0F ? 1.0F / scale : 0.0F;
-  BlockQ8_0 block;
-  block.scale = f32_to_f16(scale);
-  for (int i = 0; i < 32; ++i) block.values[i] = to_integer<std::int8_t>(in[i] * inverse);
-  return block;
+  constexpr double low = std::numeric_limits<std::int32_t>::min();
+  constexpr double high = std::numeric_limits<std::int32_t>::max();
+  return static_cast<std::int32_t>(std::clamp(static_cast<double>(std::round(value)), low, high));
 }
 
 }  // namespace
@@ -106,73 +90,51 @@ std::uint16_t f32_to_bf16(float value) noexcept {
 }
 
 void dequantize(DType type, const void* data, std::span<float> out) noexcept {
-  const auto* from = static_cast<const std::byte*>(data);
-  switch (type) {
-    case DType::f32:
-      if (!out.empty()) std::memcpy(out.data(), from, out.size_bytes());
-      return;
-    case DType::f16:
-      for (float& x : out) {
-        x = f16_to_f32(load<std::uint16_t>(from));
-        from += 2;
-      }
-      return;
-    case DType::bf16:
-      for (float& x : out) {
-        x = bf16_to_f32(load<std::uint16_t>(from));
-        from += 2;
-      }
-      return;
-    case DType::i32:
-      for (float& x : out) {
-        x = static_cast<float>(load<std::int32_t>(from));
-        from += 4;
-      }
-      return;
-    case DType::q8_0:
-      for (std::size_t i = 0; i + 32 <= out.size(); i += 32) {
-        const auto block = load<BlockQ8_0>(from);
-        const float scale = f16_to_f32(block.scale);
-        for (std::size_t j = 0; j < 32; ++j) {
-          out[i + j] = scale * static_cast<float>(block.values[j]);
-        }
-        from += sizeof(BlockQ8_0);
-      }
-      return;
-  }
+  info(type).read(static_cast<const std::byte*>(data), out);
 }
 
 void quantize(DType type, std::span<const float> in, void* data) noexcept {
-  auto* to = static_cast<std::byte*>(data);
-  switch (type) {
-    case DType::f32:
-      if (!in.empty()) std::memcpy(to, in.data(), in.size_bytes());
-      return;
-    case DType::f16:
-      for (const float x : in) {
-        store(to, f32_to_f16(x));
-        to += 2;
-      }
-      return;
-    case DType::bf16:
-      for (const float x : in) {
-        store(to, f32_to_bf16(x));
-        to += 2;
-      }
-      return;
-    case DType::i32:
-      for (const float x : in) {
-        store(to, to_integer<std::int32_t>(x));
-        to += 4;
-      }
-      return;
-    case DType::q8_0:
-      for (std::size_t i = 0; i + 32 <= in.size(); i += 32) {
-        store(to, quantize_block(in.data() + i));
-        to += sizeof(BlockQ8_0);
-      }
-      return;
+  info(type).write(in, static_cast<std::byte*>(data));
+}
+
+namespace codec {
+
+void read_f32(const std::byte* from, std::span<float> out) noexcept {
+  if (!out.empty()) std::memcpy(out.data(), from, out.size_bytes());
+}
+
+void read_f16(const std::byte* from, std::span<float> out) noexcept {
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = f16_to_f32(load<std::uint16_t>(from + 2 * i));
+}
+
+void read_bf16(const std::byte* from, std::span<float> out) noexcept {
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = bf16_to_f32(load<std::uint16_t>(from + 2 * i));
+}
+
+void read_i32(const std::byte* from, std::span<float> out) noexcept {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<float>(load<std::int32_t>(from + 4 * i));
   }
 }
+
+void write_f32(std::span<const float> in, std::byte* to) noexcept {
+  if (!in.empty()) std::memcpy(to, in.data(), in.size_bytes());
+}
+
+void write_f16(std::span<const float> in, std::byte* to) noexcept {
+  for (std::size_t i = 0; i < in.size(); ++i) store(to + 2 * i, f32_to_f16(in[i]));
+}
+
+void write_bf16(std::span<const float> in, std::byte* to) noexcept {
+  for (std::size_t i = 0; i < in.size(); ++i) store(to + 2 * i, f32_to_bf16(in[i]));
+}
+
+void write_i32(std::span<const float> in, std::byte* to) noexcept {
+  for (std::size_t i = 0; i < in.size(); ++i) store(to + 4 * i, to_integer(in[i]));
+}
+
+}  // namespace codec
 
 }  // namespace tacet

@@ -1,20 +1,68 @@
 #include "types/dtype.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
 #include <string>
 
+#include "types/codec.hpp"
 #include "types/gguf_type.hpp"
 
 namespace tacet {
 namespace {
 
+template <typename Block>
+void read_blocks(const std::byte* from, std::span<float> out) noexcept {
+  Block block;
+  for (std::size_t i = 0; i + Block::size <= out.size(); i += Block::size, from += sizeof(Block)) {
+    std::memcpy(&block, from, sizeof(Block));
+    codec::decode(block, out.data() + i);
+  }
+}
+
+template <typename Block>
+void write_blocks(std::span<const float> in, std::byte* to) noexcept {
+  Block block;
+  for (std::size_t i = 0; i + Block::size <= in.size(); i += Block::size, to += sizeof(Block)) {
+    codec::encode(in.data() + i, block);
+    std::memcpy(to, &block, sizeof(Block));
+  }
+}
+
+template <typename Block>
+constexpr DTypeInfo blocks(DType type, std::string_view name) {
+  return {type, name, Block::size, sizeof(Block), read_blocks<Block>, write_blocks<Block>};
+}
+
 constexpr DTypeInfo kTypes[] = {
-    {DType::f32, "f32", 1, 4},
-    {DType::f16, "f16", 1, 2},
-    {DType::q8_0, "q8_0", 32, sizeof(BlockQ8_0)},
-    {DType::i32, "i32", 1, 4},
-    {DType::bf16, "bf16", 1, 2},
+    {DType::f32, "f32", 1, 4, codec::read_f32, codec::write_f32},
+    {DType::f16, "f16", 1, 2, codec::read_f16, codec::write_f16},
+    {DType::bf16, "bf16", 1, 2, codec::read_bf16, codec::write_bf16},
+    {DType::i32, "i32", 1, 4, codec::read_i32, codec::write_i32},
+    blocks<BlockQ8_0>(DType::q8_0, "q8_0"),
+    blocks<BlockQ4_0>(DType::q4_0, "q4_0"),
+    blocks<BlockQ4_1>(DType::q4_1, "q4_1"),
+    blocks<BlockQ5_0>(DType::q5_0, "q5_0"),
+    blocks<BlockQ5_1>(DType::q5_1, "q5_1"),
+    blocks<BlockQ2_K>(DType::q2_K, "q2_K"),
+    blocks<BlockQ3_K>(DType::q3_K, "q3_K"),
+    blocks<BlockQ4_K>(DType::q4_K, "q4_K"),
+    blocks<BlockQ5_K>(DType::q5_K, "q5_K"),
+    blocks<BlockQ6_K>(DType::q6_K, "q6_K"),
+    blocks<BlockIQ4_NL>(DType::iq4_nl, "iq4_nl"),
+    blocks<BlockIQ4_XS>(DType::iq4_xs, "iq4_xs"),
+    blocks<BlockMXFP4>(DType::mxfp4, "mxfp4"),
 };
+
+/// Where the type with each of GGUF's numbers is in kTypes.
+constexpr auto kPlaces = [] {
+  std::array<std::uint8_t, 64> places{};
+  for (std::uint8_t i = 0; i < std::size(kTypes); ++i) {
+    places[static_cast<std::size_t>(kTypes[i].type)] = i;
+  }
+  return places;
+}();
 
 std::string names() {
   std::string list;
@@ -31,20 +79,12 @@ char lower(char c) {
 
 }  // namespace
 
+std::span<const DTypeInfo> dtypes() noexcept {
+  return kTypes;
+}
+
 const DTypeInfo& info(DType type) noexcept {
-  switch (type) {
-    case DType::f32:
-      return kTypes[0];
-    case DType::f16:
-      return kTypes[1];
-    case DType::q8_0:
-      return kTypes[2];
-    case DType::i32:
-      return kTypes[3];
-    case DType::bf16:
-      return kTypes[4];
-  }
-  return kTypes[0];
+  return kTypes[kPlaces[static_cast<std::size_t>(type)]];
 }
 
 Result<DType> dtype_from_gguf(std::uint32_t number) {
@@ -61,7 +101,7 @@ Result<DType> dtype_from_gguf(std::uint32_t number) {
 }
 
 Result<DType> dtype_from_name(std::string_view name) {
-  const auto same = [](char a, char b) { return lower(a) == b; };
+  const auto same = [](char a, char b) { return lower(a) == lower(b); };
   for (const DTypeInfo& type : kTypes) {
     if (std::equal(name.begin(), name.end(), type.name.begin(), type.name.end(), same)) {
       return type.type;

@@ -2,29 +2,47 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "base/result.hpp"
+#include "types/blocks.hpp"
 
 namespace tacet {
 
-/// Element types of tensors. The numbers are GGUF's (ggml_type) where GGUF has the type.
-enum class DType : std::uint32_t { f32 = 0, f16 = 1, q8_0 = 8, i32 = 26, bf16 = 30 };
-
-/// One block of Q8_0: 32 signed bytes with one scale. Layout: ggml's block_q8_0.
-struct BlockQ8_0 {
-  std::uint16_t scale;  ///< IEEE half
-  std::int8_t values[32];
+/// Element types of tensors. The numbers are GGUF's (ggml_type).
+enum class DType : std::uint32_t {
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
+  q8_0 = 8,
+  q2_K = 10,
+  q3_K = 11,
+  q4_K = 12,
+  q5_K = 13,
+  q6_K = 14,
+  iq4_nl = 20,
+  iq4_xs = 23,
+  i32 = 26,
+  bf16 = 30,
+  mxfp4 = 39,
 };
-static_assert(sizeof(BlockQ8_0) == 34);
 
-/// What a type looks like in memory.
+/// What a type looks like in memory, and how it is read and written.
 struct DTypeInfo {
   DType type;
-  std::string_view name;    ///< "q8_0"
+  std::string_view name;    ///< as ggml prints it: "q4_K"
   std::size_t block_size;   ///< elements in a block; a row holds whole blocks
   std::size_t block_bytes;  ///< bytes of a block
+  void (*read)(const std::byte* from, std::span<float> out) noexcept;  ///< see dequantize
+  void (*write)(std::span<const float> in, std::byte* to) noexcept;    ///< see quantize
 };
+
+/// All types, each once.
+std::span<const DTypeInfo> dtypes() noexcept;
 
 /// The description of `type`. Every value of DType has one.
 const DTypeInfo& info(DType type) noexcept;

@@ -207,8 +207,10 @@ TEST(Convert, QuantizingValuesThatAreNoNumbersIsDefined) {
 }
 
 TEST(DTypes, NamesAndNumbers) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::q8_0}) {
-    EXPECT_EQ(info(type).type, type);
+  EXPECT_EQ(dtypes().size(), 17U);
+  for (const DTypeInfo& one : dtypes()) {
+    const DType type = one.type;
+    EXPECT_EQ(&info(type), &one);
     EXPECT_EQ(dtype_from_name(name(type)).value(), type);
     EXPECT_EQ(dtype_from_gguf(static_cast<std::uint32_t>(type)).value(), type);
     const GgufType* same = gguf_type(static_cast<std::uint32_t>(type));
@@ -218,14 +220,17 @@ TEST(DTypes, NamesAndNumbers) {
     EXPECT_EQ(same->block_bytes, info(type).block_bytes);
   }
   EXPECT_EQ(dtype_from_name("Q8_0").value(), DType::q8_0);
+  EXPECT_EQ(dtype_from_name("q4_k").value(), DType::q4_K);
+  EXPECT_EQ(dtype_from_name("IQ4_XS").value(), DType::iq4_xs);
   const auto unknown_name = dtype_from_name("q9");
   ASSERT_FALSE(unknown_name);
   EXPECT_EQ(unknown_name.error().code(), Code::invalid_argument);
-  EXPECT_NE(unknown_name.error().message().find("f32, f16, q8_0"), std::string_view::npos);
-  const auto known_elsewhere = dtype_from_gguf(12);
+  EXPECT_NE(unknown_name.error().message().find("f32, f16, bf16, i32, q8_0, q4_0"),
+            std::string_view::npos);
+  const auto known_elsewhere = dtype_from_gguf(16);
   ASSERT_FALSE(known_elsewhere);
   EXPECT_EQ(known_elsewhere.error().code(), Code::unsupported);
-  EXPECT_NE(known_elsewhere.error().message().find("q4_K"), std::string_view::npos);
+  EXPECT_NE(known_elsewhere.error().message().find("iq2_xxs"), std::string_view::npos);
   const auto unknown_number = dtype_from_gguf(77);
   ASSERT_FALSE(unknown_number);
   EXPECT_NE(unknown_number.error().message().find("77"), std::string_view::npos);

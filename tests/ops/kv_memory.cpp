@@ -44,6 +44,14 @@ std::vector<std::byte*> KvMemory::pages(std::byte* base) const {
   return pointers;
 }
 
+Input KvMemory::keys_input() const {
+  return {Input::Kind::keys, keys()};
+}
+
+Input KvMemory::values_input() const {
+  return {Input::Kind::values, values()};
+}
+
 KvMemory KvMemory::of(std::uint32_t count) && {
   rows = count;
   return std::move(*this);

@@ -38,6 +38,10 @@ struct KvMemory {
   ValueType keys() const { return {shape.k_type, {shape.heads, shape.k_size}}; }
   ValueType values() const { return {shape.v_type, {shape.heads, shape.v_size}}; }
 
+  /// The states as inputs of a node.
+  Input keys_input() const;
+  Input values_input() const;
+
   KvShape shape;
   std::uint32_t rows = all_rows;
   std::vector<std::int32_t> positions;   ///< of all cells; empty: their numbers

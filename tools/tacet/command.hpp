@@ -15,6 +15,7 @@ void add_run(CLI::App& app, Job& job);
 void add_inspect(CLI::App& app, Job& job);
 void add_plan(CLI::App& app, Job& job);
 void add_devices(CLI::App& app, Job& job);
+void add_quantize(CLI::App& app, Job& job);
 void add_synth(CLI::App& app, Job& job);
 void add_bench(CLI::App& app, Job& job);
 void add_bench_stop(CLI::App& bench, Job& job);

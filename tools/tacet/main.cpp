@@ -63,6 +63,7 @@ int parse_and_run(int argc, char** argv) {
   add_inspect(app, job);
   add_plan(app, job);
   add_devices(app, job);
+  add_quantize(app, job);
   add_synth(app, job);
   add_bench(app, job);
   add_demo(app, job);

@@ -11,6 +11,7 @@
 #include "tacet/console.hpp"
 #include "tacet/exit_codes.hpp"
 #include "tacet/interrupt.hpp"
+#include "tacet/mix_option.hpp"
 #include "tacet/options.hpp"
 
 namespace tacet::cli {
@@ -25,8 +26,6 @@ struct SynthFlags {
 };
 
 int write_model(const SynthFlags& flags) {
-  Result<DType> type = dtype_from_name(flags.type);
-  if (!type) return complain(type.error());
   const Interruptible work;
   Result<void> written = [&] {
     ProgressLine progress("writing");
@@ -34,7 +33,7 @@ int write_model(const SynthFlags& flags) {
     options.seed = flags.seed;
     options.stop = work.token();
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };
-    return synth(flags.shape, *type, flags.out, options);
+    return synth(flags.shape, flags.type, flags.out, options);
   }();
   if (!written && work.signal() != 0) return work.exit_code();
   if (!written) return complain_of_file(written.error(), flags.out);
@@ -43,10 +42,10 @@ int write_model(const SynthFlags& flags) {
   if (flags.json)
     return print_json({{"file", flags.out},
                        {"shape", flags.shape},
-                       {"type", name(*type)},
+                       {"type", flags.type},
                        {"seed", flags.seed},
                        {"bytes", bytes}});
-  return print(fmt::format("{}: {} {}, {}\n", flags.out, flags.shape, name(*type),
+  return print(fmt::format("{}: {} {}, {}\n", flags.out, flags.shape, flags.type,
                            human_bytes(static_cast<double>(bytes))));
 }
 
@@ -61,9 +60,7 @@ void add_synth(CLI::App& app, Job& job) {
   command->add_option("SHAPE", flags->shape, fmt::format("{}", fmt::join(names, ", ")))
       ->required()
       ->check(one_of(names));
-  command->add_option("TYPE", flags->type, "f16 or q8_0")
-      ->required()
-      ->check(one_of({"f16", "q8_0"}));
+  command->add_option("TYPE", flags->type, mix_names())->required()->transform(mix_name());
   command->add_option("OUT", flags->out, "the file to write")
       ->required()
       ->check(path_given("name the file to write"));

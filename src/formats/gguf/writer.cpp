@@ -120,6 +120,15 @@ void GgufWriter::add(std::string_view name, std::span<const float> values) {
   for (const float value : values) append(metadata_, value);
 }
 
+void GgufWriter::add(const Metadata& entry) {
+  if (entry.type == MetadataType::array) {
+    array(entry.key, entry.element, entry.count);
+  } else {
+    key(entry.key, entry.type);
+  }
+  metadata_.append(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
+}
+
 void GgufWriter::add_tensor(std::string_view name, DType type,
                             std::span<const std::uint64_t> shape) {
   if (file_) {

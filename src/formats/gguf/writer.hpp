@@ -35,6 +35,8 @@ class GgufWriter {
   void add(std::string_view key, std::span<const std::string> values);
   void add(std::string_view key, std::span<const std::int32_t> values);
   void add(std::string_view key, std::span<const float> values);
+  /// An entry of another file, as it is there.
+  void add(const Metadata& entry);
 
   /// `shape` has the outermost dimension first, 1 to 4 of them, none 0; rows are whole blocks of
   /// `type`.

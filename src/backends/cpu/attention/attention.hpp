@@ -25,7 +25,7 @@ struct Attention {
     if (n == 4 && input(view, 3).dtype != DType::f32) return false;
     for (std::size_t i = 1; i < 3; ++i) {
       const ValueType& state = input(view, i);
-      if (state.dtype == DType::i32 || state.shape.rank() != 2) return false;
+      if (!is_kept(state.dtype) || state.shape.rank() != 2) return false;
       if (width(state) % info(state.dtype).block_size != 0) return false;
       if (width(state) == 0 || width(state) > max_head_size) return false;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backends/cpu/attention/kept_elements.hpp"
 #include "backends/cpu/attention/softmax.hpp"
 #include "backends/cpu/gemm/dots.hpp"
 #include "graph/kv_view.hpp"
@@ -34,6 +35,7 @@ struct KvHead {
   const KvSequence* sequence;
   std::uint32_t layer, head;
   std::uint32_t k_size, v_size;
+  std::uint32_t k_bytes, v_bytes;  ///< of a row
   DType k_type, v_type;
   bool values_in_keys;
   bool alibi;
@@ -56,7 +58,7 @@ template <typename S>
                                              const float* (&rows)[tile_keys]) {
   const DType type = values ? h.v_type : h.k_type;
   const std::uint32_t size = values ? h.v_size : h.k_size;
-  const std::size_t bytes = offset(type, size);
+  const std::size_t bytes = values ? h.v_bytes : h.k_bytes;
   const std::byte* row = nullptr;
   std::uint32_t left = 0;
   for (std::uint32_t i = begin; i < end; ++i, --left, row += bytes) {
@@ -69,7 +71,7 @@ template <typename S>
       rows[i] = reinterpret_cast<const float*>(row);
     } else {
       rows[i] = buffer + std::size_t{i} * padded<S>(size);
-      expand<S>(type, row, size, buffer + std::size_t{i} * padded<S>(size));
+      expand_kept<S>(type, row, size, buffer + std::size_t{i} * padded<S>(size));
     }
   }
 }

@@ -16,6 +16,7 @@ inline constexpr double mac_factor = 1.6;
 struct AttentionShape {
   Ref q, sinks, out, workspace;
   std::uint32_t layer, rows, heads, kv_heads, k_size, v_size;
+  std::uint32_t k_bytes, v_bytes;  ///< of a row
   DType k_type, v_type;
   std::uint32_t max_keys, window;
   bool causal, values_in_keys;
@@ -58,8 +59,8 @@ struct AttentionShape {
   }
   [[gnu::always_inline]] KvHead kv_head(const KvView& kv, const KvSequence& sequence,
                                         std::uint32_t head) const {
-    return {&kv,    &sequence, layer,          head,          k_size, v_size,
-            k_type, v_type,    values_in_keys, max_bias != 0, scale,  softcap};
+    return {&kv,     &sequence, layer,          head,          k_size, v_size, k_bytes, v_bytes,
+            k_type,  v_type,    values_in_keys, max_bias != 0, scale,  softcap};
   }
   /// Query `head` of `row`; its values are still to be given a place and cleared.
   [[gnu::always_inline]] Query query(const float* queries, const KvSequence& sequence,
@@ -88,6 +89,8 @@ struct AttentionShape {
   a.v_size = static_cast<std::uint32_t>(attributes.v_size(values.shape.width()));
   a.k_type = keys.dtype;
   a.v_type = values.dtype;
+  a.k_bytes = static_cast<std::uint32_t>(row_bytes(keys.dtype, a.k_size));
+  a.v_bytes = static_cast<std::uint32_t>(row_bytes(values.dtype, width(values)));
   a.max_keys = static_cast<std::uint32_t>(attributes.max_keys);
   a.window = static_cast<std::uint32_t>(attributes.window);
   a.causal = attributes.causal;
@@ -97,8 +100,7 @@ struct AttentionShape {
   a.max_bias = attributes.max_bias;
   // 64 KiB from memory take a slow core half as long as a chunk should; and while a split is short,
   // many queries can share the work of reading it.
-  const std::size_t bytes = offset(a.k_type, a.k_size) + offset(a.v_type, a.v_size);
-  a.split = bytes <= 512 ? 128 : 64;
+  a.split = a.k_bytes + a.v_bytes <= 512 ? 128 : 64;
   return a;
 }
 [[gnu::always_inline]] inline AttentionShape attention_shape(const PlacedNode& node) {

@@ -13,10 +13,9 @@ namespace tacet::cpu {
       return type.shape.rank() == 2 && width(type) == k;
     case DType::q8_0:
       return type.shape.rank() == 2 && width(type) == k && k % 32 == 0;
-    case DType::i32:
+    default:
       return false;
   }
-  return false;
 }
 [[gnu::always_inline]] inline double bytes_of(DType type) {
   return static_cast<double>(offset(type, 32)) / 32;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backends/cpu/ops/cut.hpp"
-#include "backends/cpu/simd/elements.hpp"
+#include "backends/cpu/attention/kept_elements.hpp"
 #include "types/convert.hpp"
 
 namespace tacet::cpu {
@@ -31,7 +31,7 @@ struct Gather {
     if (view.inputs.size() != 2 || input(view, 1).dtype != DType::i32) return false;
     const DType type = input(view, 0).dtype;
     if (!Embed) return type == DType::f32;
-    return type != DType::i32 && width(input(view, 0)) % info(type).block_size == 0;
+    return is_read(type) && width(input(view, 0)) % info(type).block_size == 0;
   }
 
   static std::uint32_t count(const void* arguments, const RunArgs& run) {
@@ -101,7 +101,7 @@ struct KvWrite {
     if (view.inputs.size() != 2 && view.inputs.size() != 4) return false;
     for (std::size_t i = 0; i < states; ++i) {
       const ValueType& state = input(view, states + i);
-      if (input(view, i).dtype != DType::f32 || state.dtype == DType::i32 ||
+      if (input(view, i).dtype != DType::f32 || !is_kept(state.dtype) ||
           width(state) % info(state.dtype).block_size != 0)
         return false;
     }

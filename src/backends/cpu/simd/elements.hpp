@@ -55,6 +55,19 @@ template <typename S, typename E>
   return E::template load<S>(lanes, 0);
 }
 
+/// Whether the kernels read rows of `type`: those that `expand` and `offset` know.
+[[gnu::always_inline]] inline bool is_read(DType type) {
+  switch (type) {
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16:
+    case DType::q8_0:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Reads `n` elements of a row as floats. `out` has room for whole eights; the rest of the last one
 /// becomes zero.
 template <typename S, typename E>
@@ -67,7 +80,7 @@ template <typename S, typename E>
     if (k < n) S::store(out + k, load_part<S, E>(row, n - k));
 }
 
-/// The same for a type that is known at run time only.
+/// The same for a type that is known at run time only, one of `is_read`.
 template <typename S>
 [[gnu::always_inline]] inline void expand(DType type, const std::byte* row, std::size_t n,
                                           float* out) {
@@ -80,7 +93,7 @@ template <typename S>
       return expand<S, Bf16Elements>(row, n, out);
     case DType::q8_0:
       return expand<S, Q8_0Elements>(row, n, out);
-    case DType::i32:
+    default:
       return;
   }
 }
@@ -96,8 +109,9 @@ template <typename S>
       return n * 2;
     case DType::q8_0:
       return n / 32 * 34;
+    default:
+      return 0;
   }
-  return 0;
 }
 
 }  // namespace tacet::cpu

@@ -1,0 +1,27 @@
+#include "types/codec.hpp"
+#include "types/convert.hpp"
+#include "types/nibbles.hpp"
+
+namespace tacet::codec {
+
+void decode(const BlockQ5_1& block, float* out) noexcept {
+  const float scale = f16_to_f32(block.scale);
+  const float min = f16_to_f32(block.min);
+  for (std::size_t i = 0; i < 32; ++i) {
+    out[i] =
+        scale * static_cast<float>(nibble(block.values, i) | fifth_bit(block.high, i) << 4U) + min;
+  }
+}
+
+void encode(const float* in, BlockQ5_1& block) noexcept {
+  const Range range = range_of(in, 32);
+  const float scale = (range.high - range.low) / 31.0F;
+  const float factor = inverse(scale);
+  std::uint8_t q[32];
+  for (std::size_t i = 0; i < 32; ++i) q[i] = whole((in[i] - range.low) * factor + 0.5F, 31);
+  block.scale = f32_to_f16(scale);
+  block.min = f32_to_f16(range.low);
+  set_five_bits(q, block.high, block.values);
+}
+
+}  // namespace tacet::codec
