@@ -1,5 +1,5 @@
 // Checks the CPU's kernel tables without a device, or times them: kernels [check | time] [isa]
-// [part of a kernel's name]
+// [part of a case's line]
 #include <chrono>
 
 #include "kernels_case.hpp"
@@ -116,7 +116,7 @@ void check(const Case& made, std::span<const cpu::CpuKernel> table, double toler
               (std::size_t{row} * c.layer.heads + head) * n;
           quantize(type, {x, n}, bytes.data());
           const std::byte* got =
-              v ? c.kv().v_row(0, head, c.past + row) : c.kv().k_row(0, head, c.past + row);
+              v ? c.kv().v_row(c.sequence, 0, head, c.past + row) : c.kv().k_row(c.sequence, 0, head, c.past + row);
           expect(std::memcmp(got, bytes.data(), bytes.size()) == 0, what);
         }
     return;
@@ -333,7 +333,7 @@ std::string wanted;
 
 void time_one(const Case& made, std::span<const cpu::CpuKernel> table) {
   const bool named = std::any_of(table.begin(), table.end(), [&](const cpu::CpuKernel& kernel) {
-    return kernel.op == made.op && kernel.name.find(wanted) != std::string_view::npos;
+    return kernel.op == made.op && describe(made, kernel).find(wanted) != std::string::npos;
   });
   if (!named) return;
   Case c = unprepared(made);
@@ -381,11 +381,12 @@ void time_all(std::span<const cpu::CpuKernel> table) {
     time_one(up_gate(type, type, 4864, 896, 512), table);
   }
   for (const DType type : {DType::f16, DType::q8_0, DType::f32}) {
-    for (const std::uint32_t past : {100u, 2000u, 16000u}) {
+    for (const std::uint32_t past : {511u, 4095u, 32767u}) {
       time_one(attention(type, type, 14, 2, 64, 64, 1, past, 64), table);
       time_one(attention(type, type, 32, 8, 128, 128, 1, past, 64), table);
     }
     time_one(attention(type, type, 14, 2, 64, 64, 512, 0, 64), table);
+    time_one(attention(type, type, 32, 8, 128, 128, 512, 0, 64), table);
     time_one(attention(type, type, 16, 8, 128, 128, 512, 1500, 64), table);
   }
   const Attributes norm(ops::NormAttributes{1e-6f, 1});

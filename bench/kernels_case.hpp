@@ -58,10 +58,11 @@ struct Case {
   std::vector<Memory> pages{};
   std::vector<std::byte*> page_table{};
   KvLayer layer{};
+  KvSequence sequence{};
 
   /// Makes the data. The same seed gives row r of a short run what it gives row r of a long one.
   void prepare(unsigned seed);
-  KvView kv() const { return {page_table, {&layer, 1}, page_tokens, past}; }
+  KvView kv() const { return {{&sequence, 1}, {&layer, 1}, page_tokens}; }
   bool has_state() const { return op == &ops::attention || op == &ops::kv_write; }
 };
 
@@ -117,6 +118,7 @@ inline void Case::prepare(unsigned seed) {
     pages.emplace_back(layer.v_offset + v_bytes);
     page_table.push_back(pages.back().data());
   }
+  sequence = {.begin = 0, .end = rows, .past = past, .pages = page_table};
   const std::uint32_t known = op == &ops::attention ? cells : past;
   std::mt19937 random(seed + 99);
   std::normal_distribution<float> normal;
@@ -124,9 +126,9 @@ inline void Case::prepare(unsigned seed) {
   for (std::uint32_t cell = 0; cell < known; ++cell)
     for (std::uint32_t head = 0; head < layer.heads; ++head) {
       for (float& x : row) x = normal(random);
-      quantize(k.dtype, std::span(row).first(layer.k_head_size), kv().k_row(0, head, cell));
+      quantize(k.dtype, std::span(row).first(layer.k_head_size), kv().k_row(sequence, 0, head, cell));
       for (float& x : row) x = normal(random) + 0.2f;
-      quantize(v.dtype, std::span(row).first(layer.v_head_size), kv().v_row(0, head, cell));
+      quantize(v.dtype, std::span(row).first(layer.v_head_size), kv().v_row(sequence, 0, head, cell));
     }
 }
 
@@ -198,7 +200,11 @@ class Bound {
       }
       order_.resize(n);
       std::iota(order_.begin(), order_.end(), 0u);
-      std::shuffle(order_.begin(), order_.end(), *random);
+      // Chunks that need the same ones may come in any order.
+      for (std::uint32_t begin = 0, end = 0; begin < n; begin = end) {
+        while (end < n && needs(step, end) == needs(step, begin)) ++end;
+        std::shuffle(order_.begin() + begin, order_.begin() + end, *random);
+      }
       for (const std::uint32_t i : order_) {
         std::memset(scratch_.data(), 0xff, scratch_.size());
         step.chunk(step.arguments, context, i);
@@ -206,6 +212,9 @@ class Bound {
     }
   }
 
+  std::uint32_t needs(const cpu::TapeStep& step, std::uint32_t chunk) const {
+    return step.needs == nullptr ? 0 : step.needs(step.arguments, args_, chunk);
+  }
   const cpu::TapeStep* begin() const { return steps_.data(); }
   const cpu::TapeStep* end() const { return steps_.data() + steps_.size(); }
   const RunArgs& args() const { return args_; }

@@ -57,8 +57,9 @@ struct Outcome {
   bool stopped() const noexcept { return status == Status::stopped; }
 };
 
-/// In what the keys and values of a session are kept.
-enum class KvType { f32, f16, q8_0 };
+/// In what the keys and values of a session are kept. The q types have blocks of 32: the size of a
+/// head must be a multiple of it.
+enum class KvType { f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0 };
 
 struct SessionOptions {
   std::uint32_t context =

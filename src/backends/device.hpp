@@ -24,7 +24,17 @@ struct DeviceInfo {
 /// it.
 class Tape {
  public:
+  explicit Tape(const Part& part);
   virtual ~Tape() = default;
+
+  /// Whether a run with `args` keeps to what the part was planned for: at most so many rows and
+  /// keys, and every row in one sequence, whose page table holds its cells.
+  Result<void> check(const RunArgs& args) const;
+
+ private:
+  std::uint32_t rows_;
+  std::uint32_t max_keys_;  ///< of its attention; 0: it has none
+  bool uses_state_;
 };
 
 /// Device memory; freed with its owner.

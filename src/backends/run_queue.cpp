@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/device.hpp"
 #include "base/relay.hpp"
 #include "base/spin.hpp"
 
@@ -46,6 +47,7 @@ Result<RunState*> RunQueue::submit(const RunRequest& request) {
                 "{} states no stop bound, so a run there takes no stop token; run without one, or "
                 "on another device.",
                 executor_.name());
+  if (auto checked = request.tape->check(request.args); !checked) return fail(std::move(checked));
   RunState& run = take();
   run.request_ = request;
   run.result_ = {};

@@ -21,6 +21,9 @@ class KvPool {
 
   std::span<const KvLayer> layers() const noexcept { return layers_; }
   std::size_t page_bytes() const noexcept { return page_bytes_; }
+  KvView view(std::span<const KvSequence> sequences) const noexcept {
+    return {sequences, layers_, page_tokens};
+  }
 
   /// A page that nobody else uses; what it holds is undefined. Code::stopped if `stop` fired.
   Result<std::byte*> allocate(const StopToken& stop = {});
@@ -70,8 +73,9 @@ class PageTable {
   /// A table that shares the pages of the first `cells` cells.
   PageTable fork(std::uint32_t cells) const;
 
-  KvView view(std::uint32_t past) const noexcept {
-    return {pages_, pool_->layers(), KvPool::page_tokens, past};
+  /// The sequence of a run of `rows` rows behind the first `past` cells. Valid as long as the table.
+  KvSequence sequence(std::uint32_t past, std::uint32_t rows) const noexcept {
+    return {.begin = 0, .end = rows, .past = past, .pages = pages_};
   }
   const std::shared_ptr<KvPool>& pool() const noexcept { return pool_; }
 

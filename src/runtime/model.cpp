@@ -20,8 +20,18 @@ DType dtype_of(KvType type) noexcept {
       return DType::f32;
     case KvType::f16:
       return DType::f16;
+    case KvType::bf16:
+      return DType::bf16;
     case KvType::q8_0:
       return DType::q8_0;
+    case KvType::q5_1:
+      return DType::q5_1;
+    case KvType::q5_0:
+      return DType::q5_0;
+    case KvType::q4_1:
+      return DType::q4_1;
+    case KvType::q4_0:
+      return DType::q4_0;
   }
   return DType::f16;
 }

@@ -146,11 +146,12 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
                                                  : call.appended[cell - call.append_at]);
     chunk.positions.push_back(static_cast<std::int32_t>(cell));
   }
+  chunk.sequence = pages_.sequence(begin, rows);
   RunArgs args{.rows = rows,
                .tokens = chunk.tokens,
                .positions = chunk.positions,
                .output_rows = {},
-               .kv = pages_.view(begin),
+               .kv = pages_.pool()->view({&chunk.sequence, 1}),
                .logits = nullptr};
   if (call.all_logits != nullptr) {
     for (std::uint32_t row = 0; row < rows; ++row)

@@ -17,6 +17,7 @@ struct Chunk {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> positions;
   std::vector<std::int32_t> output_rows;
+  KvSequence sequence;
   RunHandle run;
 };
 

@@ -42,7 +42,7 @@ Case attended(const Sizes& s, const KvShape& shape) {
           .make = [=](Random& random) {
             KvMemory kv(shape, shape.past + s.rows);
             kv.fill(random, shape.past + s.rows);
-            return Problem{.steps = {attention_step(random, s, kv)}, .rows = s.rows, .kv = kv};
+            return Problem{.steps = {attention_step(random, s, kv)}, .rows = s.rows, .kv = {kv}};
           }};
 }
 
@@ -55,7 +55,7 @@ Case large_scores(const Sizes& s, const KvShape& shape) {
           .make = [=](Random& random) {
             KvMemory kv(shape, shape.past + s.rows);
             kv.fill(random, shape.past + s.rows, 250);
-            return Problem{.steps = {attention_step(random, s, kv)}, .rows = s.rows, .kv = kv};
+            return Problem{.steps = {attention_step(random, s, kv)}, .rows = s.rows, .kv = {kv}};
           }};
 }
 
@@ -72,7 +72,7 @@ Case written_and_attended(const Sizes& s, const KvShape& shape) {
                                     rows_of(random, s.rows, shape.heads * shape.v_size),
                                     {Input::Kind::keys, kv.keys()},
                                     {Input::Kind::values, kv.values()}}};
-        return Problem{.steps = {write, attention_step(random, s, kv)}, .rows = s.rows, .kv = kv};
+        return Problem{.steps = {write, attention_step(random, s, kv)}, .rows = s.rows, .kv = {kv}};
       }};
 }
 

@@ -18,6 +18,7 @@ std::vector<Case> rope_table_cases();
 std::vector<Case> rope_cases();
 std::vector<Case> kv_write_cases();
 std::vector<Case> attention_cases();
+std::vector<Case> attention_feature_cases();
 std::vector<Case> select_rows_cases();
 std::vector<Case> add_rms_norm_cases();
 std::vector<Case> norm_rope_cases();

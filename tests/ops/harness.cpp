@@ -219,15 +219,15 @@ Result<void> compute_output(Device& device, const Problem& problem, Inputs where
   args.output_rows = selected;
   args.logits = output.data();
   std::unique_ptr<Buffer> memory;
-  std::vector<std::byte*> pages;
-  if (problem.kv) {
-    auto allocated = device.allocate(problem.kv->bytes.size(), "test pages");
+  if (!problem.kv.empty()) {
+    const auto bytes = op_tests::bytes_of(problem.kv);
+    auto allocated = device.allocate(bytes.size(), "test pages");
     if (!allocated) return fail(std::move(allocated));
     memory = std::move(*allocated);
-    std::memcpy(memory->data(), problem.kv->bytes.data(), problem.kv->bytes.size());
-    pages = problem.kv->pages(memory->data());
-    args.kv = problem.kv->view(pages);
+    std::memcpy(memory->data(), bytes.data(), bytes.size());
   }
+  const KvRun kv(problem.kv, memory != nullptr ? memory->data() : nullptr, problem.rows);
+  args.kv = kv.view();
   if (auto ended = run(device, **tape, args); !ended) return fail(std::move(ended));
 
   if (!output.intact())

@@ -161,6 +161,39 @@ const std::vector<Wrong>& wrong_nodes() {
        {x, f32({2, 16}), f32({4, 16})},
        Attributes(AttentionAttributes{4, 1, 9}),
        "attention needs values of type f32, f16, bf16 or q8_0 [2, width], not f32 [4, 16]."},
+      {&ops::attention,
+       {x, f32({2, 16}), f32({2, 16})},
+       Attributes(AttentionAttributes{.heads = 4, .scale = 1, .max_keys = 9, .softcap = -1}),
+       "attention needs a softcap of at least 0, not -1."},
+      {&ops::attention,
+       {x, f32({2, 16}), f32({2, 16})},
+       Attributes(AttentionAttributes{
+           .heads = 4, .scale = 1, .max_keys = 9, .max_bias = std::nanf("")}),
+       "attention needs a largest bias of at least 0, not nan."},
+      {&ops::attention,
+       {x, f32({2, 16}), f32({2, 16})},
+       Attributes(AttentionAttributes{.heads = 4, .scale = 1, .max_keys = 9, .window = -1}),
+       "attention needs a window of at least 0, not -1."},
+      {&ops::attention,
+       {x, f32({2, 16}), f32({2, 16})},
+       Attributes(AttentionAttributes{.heads = 4, .scale = 1, .max_keys = 9, .values_in_keys = 17}),
+       "attention needs 1 to 16 elements of a key as values, not 17."},
+      {&ops::attention,
+       {x, f32({2, 16}), f32({2, 8})},
+       Attributes(AttentionAttributes{.heads = 4, .scale = 1, .max_keys = 9, .values_in_keys = 8}),
+       "attention needs the keys as values."},
+      {&ops::attention,
+       {x, f32({2, 16}), f32({2, 16}), f32({3})},
+       Attributes(AttentionAttributes{4, 1, 9}),
+       "attention needs sinks of type f32 [4], not f32 [3]."},
+      {&ops::kv_write,
+       {x, x, f32({2, 32})},
+       none,
+       "kv_write needs values where it has v."},
+      {&ops::kv_write,
+       {x, f32({2, 16})},
+       none,
+       "kv_write needs k of type f32 [rows, 32], not f32 [5, 64]."},
       {&ops::select_rows,
        {x, f32({3})},
        none,
@@ -234,6 +267,11 @@ TEST(Infer, GivesTheTypesOfOutputs) {
   EXPECT_EQ(inferred(ops::rope_table, {i32(3)}, Attributes(RopeTableAttributes{1e4F, 10, 1})),
             Types{f32({3, 10})});
   EXPECT_EQ(inferred(ops::kv_write, {f32({5, 32}), x, keys, values}), (Types{keys, values}));
+  EXPECT_EQ(inferred(ops::kv_write, {f32({5, 32}), keys}), Types{keys});
+  EXPECT_EQ(inferred(ops::attention, {x, keys, keys},
+                     Attributes(AttentionAttributes{
+                         .heads = 4, .scale = 1, .max_keys = 9, .values_in_keys = 10})),
+            Types{f32({5, 40})});
   EXPECT_EQ(inferred(ops::attention, {x, keys, values}, Attributes(AttentionAttributes{4, 1, 9})),
             Types{f32({5, 128})});
   EXPECT_EQ(inferred(ops::select_rows, {x, i32(2)}), Types{f32({2, 64})});

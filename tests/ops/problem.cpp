@@ -72,13 +72,8 @@ std::vector<std::size_t> output_widths(const Step& step) {
 
 Outcome reference(const Problem& problem) {
   Outcome outcome;
-  std::vector<std::byte*> pages;
-  KvView kv;
-  if (problem.kv) {
-    outcome.kv = problem.kv->bytes;
-    pages = problem.kv->pages(outcome.kv.data());
-    kv = problem.kv->view(pages);
-  }
+  outcome.kv = bytes_of(problem.kv);
+  const KvRun kv(problem.kv, outcome.kv.data(), problem.rows);
   for (const Step& step : problem.steps) {
     std::vector<HostTensor> inputs;
     for (const Input& input : step.inputs)
@@ -92,7 +87,7 @@ Outcome reference(const Problem& problem) {
                         .inputs = inputs,
                         .outputs = outputs,
                         .rows = rows,
-                        .kv = &kv,
+                        .kv = &kv.view(),
                         .run_rows = problem.rows});
   }
   return outcome;
@@ -124,7 +119,18 @@ Problem slice(const Problem& problem, std::uint32_t first, std::uint32_t count) 
         input = slice(input, first, count);
     if (!selected) part.rows = count;
   }
-  if (part.kv) part.kv->shape.past += first;
+  part.kv.clear();
+  std::uint32_t row = 0;
+  for (const KvMemory& memory : problem.kv) {
+    const std::uint32_t rows = memory.rows == KvMemory::all_rows ? problem.rows : memory.rows;
+    const std::uint32_t begin = std::max(row, first), end = std::min(row + rows, first + count);
+    if (begin < end) {
+      part.kv.push_back(memory);
+      part.kv.back().shape.past += begin - row;
+      part.kv.back().rows = end - begin;
+    }
+    row += rows;
+  }
   return part;
 }
 

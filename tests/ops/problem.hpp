@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,10 @@ struct Problem {
   std::vector<Step> steps;
   std::uint32_t rows = 0;   ///< live rows of the run
   std::uint32_t spare = 0;  ///< rows that the plan has beyond them, and beyond the output rows
-  std::optional<KvMemory> kv = {};  ///< for ops on state
+  /// For ops on state: one for each sequence of the run, in the order of their rows.
+  std::vector<KvMemory> kv = {};
+  /// Rows of a sequence see one another: it can only be cut at its ends.
+  bool whole_sequences = false;
 };
 
 /// How far a result may be from the reference. For an output y of a row with root mean square s the

@@ -148,7 +148,7 @@ TEST(Reference, KvWriteAndAttention) {
   const Input keys{Input::Kind::keys, kv.keys()};
   const Input values{Input::Kind::values, kv.values()};
   const Step first{&ops::kv_write, {}, {rows(1, {0}), rows(1, {1, 2}), keys, values}};
-  kv.bytes = reference({.steps = {first}, .rows = 1, .kv = kv}).kv;
+  kv.bytes = reference({.steps = {first}, .rows = 1, .kv = {kv}}).kv;
   kv.shape.past = 1;
 
   const Attributes attributes(ops::AttentionAttributes{.heads = 2, .scale = 0.5F, .max_keys = 3});
@@ -157,7 +157,7 @@ TEST(Reference, KvWriteAndAttention) {
       &ops::kv_write, {}, {rows(2, {log9, 2 * log9}), rows(2, {5, 6, -3, 0}), keys, values}};
   const Step third{&ops::attention, attributes, {rows(2, {0, 1, 0, 1}), keys, values}};
   // Weights 1 : 1 and 1 : 3, then 1 : 1 : 1 and 1 : 3 : 9.
-  expect({.steps = {second, third}, .rows = 2, .kv = kv},
+  expect({.steps = {second, third}, .rows = 2, .kv = {kv}},
          {{3, 4, 4, 5, 1, 8.0 / 3, -11.0 / 13, 20.0 / 13}});
 }
 
@@ -169,8 +169,97 @@ TEST(Reference, AttentionSharesHeadsInTheirOrder) {
   expect({.steps = {{&ops::kv_write, {}, {rows(1, {1, 2}), rows(1, {5, 7}), keys, values}},
                     {&ops::attention, attributes, {rows(1, {1, 2, 3, 4}), keys, values}}},
           .rows = 1,
-          .kv = kv},
+          .kv = {kv}},
          {{5, 5, 7, 7}});
+}
+
+/// Cells with the keys 0, 1, 2, ... and as values the squares of their numbers; the run's rows come
+/// last.
+KvMemory counted(std::uint32_t cells, std::uint32_t rows_of_run) {
+  KvMemory kv({.heads = 1, .k_size = 1, .v_size = 1, .k_type = DType::f32, .v_type = DType::f32},
+              cells);
+  std::vector<float> k, v;
+  for (std::uint32_t i = 0; i < cells; ++i) {
+    k.push_back(static_cast<float>(i));
+    v.push_back(static_cast<float>(i * i));
+  }
+  const Step write{&ops::kv_write, {}, {rows(cells, k), rows(cells, v), kv.keys_input(), kv.values_input()}};
+  kv.bytes = reference({.steps = {write}, .rows = cells, .kv = {kv}}).kv;
+  kv.shape.past = cells - rows_of_run;
+  return std::move(kv).of(rows_of_run);
+}
+
+Problem asked(const ops::AttentionAttributes& attributes, std::vector<float> q,
+              std::vector<KvMemory> kv, const std::vector<Input>& sinks = {}) {
+  const Input keys = kv[0].keys_input();
+  const Input values = attributes.values_in_keys != 0 ? keys : kv[0].values_input();
+  const auto count = static_cast<std::int64_t>(q.size()) / attributes.heads;
+  Step step{&ops::attention, Attributes(attributes), {rows(count, std::move(q)), keys, values}};
+  for (const Input& sink : sinks) step.inputs.push_back(sink);
+  return {.steps = {step}, .rows = static_cast<std::uint32_t>(count), .kv = std::move(kv)};
+}
+
+/// The mean of the squares of `cells`, weighted with e^score.
+double mean(std::initializer_list<std::pair<int, double>> cells, double more = 0) {
+  double sum = 0, weights = more;
+  for (const auto& [cell, score] : cells) {
+    sum += std::exp(score) * cell * cell;
+    weights += std::exp(score);
+  }
+  return sum / weights;
+}
+
+TEST(Reference, AttentionCapsScores) {
+  const ops::AttentionAttributes capped{.heads = 1, .scale = 3, .max_keys = 3, .softcap = 2};
+  expect(asked(capped, {1}, {counted(3, 1)}),
+         {{mean({{0, 0}, {1, 2 * std::tanh(1.5)}, {2, 2 * std::tanh(3.0)}})}});
+}
+
+TEST(Reference, AttentionPrefersNearKeys) {
+  // Slopes of three heads with a largest bias of 4: those of two, then the first of four.
+  EXPECT_DOUBLE_EQ(ops::alibi_slope(4, 3, 0), 0.25);
+  EXPECT_DOUBLE_EQ(ops::alibi_slope(4, 3, 1), 0.0625);
+  EXPECT_DOUBLE_EQ(ops::alibi_slope(4, 3, 2), 0.5);
+  EXPECT_DOUBLE_EQ(ops::alibi_slope(8, 8, 7), 1.0 / 256);
+  EXPECT_DOUBLE_EQ(ops::alibi_slope(8, 12, 8), std::exp2(-0.5));
+  EXPECT_DOUBLE_EQ(ops::alibi_slope(8, 12, 11), std::exp2(-3.5));
+  ops::AttentionAttributes biased{.heads = 1, .scale = 0, .max_keys = 3, .max_bias = 1};
+  KvMemory kv = counted(3, 2);
+  kv.positions = {10, 11, 15};
+  expect(asked(biased, {1, 1}, {kv}),
+         {{mean({{0, -0.5}, {1, 0}}), mean({{0, -2.5}, {1, -2}, {2, 0}})}});
+  biased.causal = false;
+  expect(asked(biased, {1, 1}, {kv}),
+         {{mean({{0, -0.5}, {1, 0}, {2, -2}}), mean({{0, -2.5}, {1, -2}, {2, 0}})}});
+}
+
+TEST(Reference, AttentionSeesItsWindow) {
+  const ops::AttentionAttributes near{.heads = 1, .scale = 0, .max_keys = 5, .window = 2};
+  expect(asked(near, {1, 1}, {counted(5, 2)}), {{(4 + 9) / 2.0, (9 + 16) / 2.0}});
+  KvMemory kv = counted(5, 2);
+  kv.positions = {0, 6, 6, 7, 9};
+  expect(asked(near, {1, 1}, {kv}), {{(1 + 4 + 9) / 3.0, 16}});
+}
+
+TEST(Reference, AttentionWithSinks) {
+  const ops::AttentionAttributes two{.heads = 2, .scale = 1, .max_keys = 3};
+  expect(asked(two, {0, 1}, {counted(3, 1)}, {constant({2}, {std::log(2.0F), -1})}),
+         {{mean({{0, 0}, {1, 0}, {2, 0}}, 2),
+           mean({{0, 0}, {1, 1}, {2, 2}}, std::exp(-1.0))}});
+}
+
+TEST(Reference, AttentionOfSeveralSequences) {
+  const ops::AttentionAttributes plain{.heads = 1, .scale = 0, .max_keys = 4};
+  KvMemory none = counted(3, 1);
+  none.has_cells = false;
+  expect(asked(plain, {1, 1, 1, 1}, {counted(2, 1), none, counted(4, 2)}),
+         {{0.5, 0, (0 + 1 + 4) / 3.0, (0 + 1 + 4 + 9) / 4.0}});
+}
+
+TEST(Reference, AttentionToValuesInKeys) {
+  const ops::AttentionAttributes own{.heads = 1, .scale = 1, .max_keys = 2, .values_in_keys = 1};
+  const KvMemory kv = counted(2, 1);
+  expect(asked(own, {1}, {kv}), {{std::exp(1.0) / (1 + std::exp(1.0))}});
 }
 
 TEST(Work, OfAProduct) {
@@ -194,6 +283,13 @@ TEST(Work, OfAttentionGrowsWithKeys) {
       {.rows = 2, .keys = 100});
   EXPECT_EQ(work.bytes, 2 * 256 * 4 + 2 * 128 * 4 + 100 * (2 * 64 * 2 + 2 * 34));
   EXPECT_EQ(work.operations, (99 + 100) * 4 * (2 * 64 + 2 * 32 + 12));
+  const Attributes window(
+      ops::AttentionAttributes{.heads = 4, .scale = 1, .max_keys = 100, .window = 10});
+  const Work near = ops::attention.work(
+      {.op = &ops::attention, .inputs = inputs, .outputs = outputs, .attributes = &window},
+      {.rows = 2, .keys = 100});
+  EXPECT_EQ(near.bytes, 2 * 256 * 4 + 2 * 128 * 4 + 11 * (2 * 64 * 2 + 2 * 34));
+  EXPECT_EQ(near.operations, (10 + 10) * 4 * (2 * 64 + 2 * 32 + 12));
 }
 
 }  // namespace

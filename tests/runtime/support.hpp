@@ -69,13 +69,14 @@ struct Snapshot {
         logits(bits(session.logits())),
         random(session.random()),
         text(session.text().pending()) {
-    const KvView kv = session.pages().view(computed);
+    const KvSequence sequence = session.pages().sequence(computed, 0);
+    const KvView kv = session.pages().pool()->view({&sequence, 1});
     for (std::uint32_t layer = 0; layer < kv.layers.size(); ++layer)
       for (std::uint32_t head = 0; head < kv.layers[layer].heads; ++head)
         for (std::uint32_t cell = 0; cell < computed; ++cell) {
           const KvLayer& l = kv.layers[layer];
-          const std::byte* k = kv.k_row(layer, head, cell);
-          const std::byte* v = kv.v_row(layer, head, cell);
+          const std::byte* k = kv.k_row(sequence, layer, head, cell);
+          const std::byte* v = kv.v_row(sequence, layer, head, cell);
           cells.insert(cells.end(), k, k + row_bytes(l.k_type, l.k_head_size));
           cells.insert(cells.end(), v, v + row_bytes(l.v_type, l.v_head_size));
         }

@@ -55,7 +55,9 @@ void add_session_options(CLI::App& command, SessionOptions& options) {
       ->type_name("N")
       ->transform(whole_number(1, kLargestContext));
   const std::map<std::string, KvType> types = {
-      {"f32", KvType::f32}, {"f16", KvType::f16}, {"q8_0", KvType::q8_0}};
+      {"f32", KvType::f32},   {"f16", KvType::f16},   {"bf16", KvType::bf16},
+      {"q8_0", KvType::q8_0}, {"q5_1", KvType::q5_1}, {"q5_0", KvType::q5_0},
+      {"q4_1", KvType::q4_1}, {"q4_0", KvType::q4_0}};
   command
       .add_option_function<std::string>(
           "--kv",

@@ -140,7 +140,7 @@ class CpuDevice final : public Device {
     }
     auto arena = arena_of(part.arena_bytes);
     if (!arena) return fail(std::move(arena));
-    return std::make_unique<CpuTape>(std::move(builder), std::move(*arena));
+    return std::make_unique<CpuTape>(part, std::move(builder), std::move(*arena));
   }
 
   Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes) override {

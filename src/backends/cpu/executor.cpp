@@ -18,8 +18,9 @@ constexpr int spins_before_yield = 2000;
 
 }  // namespace
 
-CpuTape::CpuTape(TapeBuilder builder, std::shared_ptr<AlignedBytes> arena)
-    : steps_(builder.take_steps()),
+CpuTape::CpuTape(const Part& part, TapeBuilder builder, std::shared_ptr<AlignedBytes> arena)
+    : Tape(part),
+      steps_(builder.take_steps()),
       arguments_(builder.take_arguments()),
       names_(builder.take_names()),
       arena_(std::move(arena)),
@@ -153,7 +154,10 @@ void CpuExecutor::take_chunks(std::byte* scratch, const detail::HostSignals* cal
     const std::uint64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
     if (chunk >= chunks_) return;
     while (chunk >= tape.first_chunk_[step + 1]) ++step;
-    const std::uint64_t before = tape.first_chunk_[step];
+    const TapeStep& s = tape.steps_[step];
+    const auto index = static_cast<std::uint32_t>(chunk - tape.first_chunk_[step]);
+    std::uint64_t before = tape.first_chunk_[step];
+    if (s.needs != nullptr) before += s.needs(s.arguments, *context.run, index);
     for (int spins = 0; done_.load(std::memory_order_acquire) < before; ++spins) {
       if (word.load(std::memory_order_relaxed) != 0) return;
       if (spins < spins_before_yield) {
@@ -165,8 +169,7 @@ void CpuExecutor::take_chunks(std::byte* scratch, const detail::HostSignals* cal
     if (word.load(std::memory_order_relaxed) != 0) return;
     if (host != nullptr && raise(host->check())) return;
     if (callbacks != nullptr && raise(callbacks->call())) return;
-    const TapeStep& s = tape.steps_[step];
-    s.chunk(s.arguments, context, static_cast<std::uint32_t>(chunk - before));
+    s.chunk(s.arguments, context, index);
     done_.fetch_add(1, std::memory_order_release);
   }
 }

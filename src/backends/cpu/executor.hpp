@@ -14,7 +14,7 @@ namespace tacet::cpu {
 /// A compiled part: steps, and the memory they share.
 class CpuTape final : public Tape {
  public:
-  CpuTape(TapeBuilder builder, std::shared_ptr<AlignedBytes> arena);
+  CpuTape(const Part& part, TapeBuilder builder, std::shared_ptr<AlignedBytes> arena);
 
   std::span<const TapeStep> steps() const noexcept { return steps_; }
   std::byte* arena() const noexcept { return arena_->data(); }
@@ -31,8 +31,8 @@ class CpuTape final : public Tape {
 };
 
 /// Runs tapes on a few threads. All chunks of a tape are numbered in order, and threads take
-/// numbers from one counter. A thread that holds a chunk of a later step waits until the chunks
-/// before the step are done: a count, not a barrier of threads, so a thread that the system does
+/// numbers from one counter. A thread that holds a chunk of a later step, or of a later round of the
+/// same one, waits until the chunks before are done: a count, not a barrier of threads, so a thread that the system does
 /// not run holds nobody up unless it holds a chunk. Each thread looks at the stop word before each
 /// chunk and while it waits.
 class CpuExecutor final : public Executor {

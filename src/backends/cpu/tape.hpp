@@ -31,12 +31,16 @@ using ChunkFunction = void (*)(const void* arguments, const ChunkContext&, std::
 /// depend on the number of threads, and a chunk's result not on where the cuts are, so that results
 /// are the same for any number of threads.
 using CountFunction = std::uint32_t (*)(const void* arguments, const RunArgs&);
+/// How many of a step's first chunks must have ended before chunk `chunk` starts; never falling, at
+/// most `chunk`. For a step that goes in rounds.
+using NeedsFunction = std::uint32_t (*)(const void* arguments, const RunArgs&, std::uint32_t chunk);
 
-/// One step of a tape: chunks that are independent of one another. A step starts when the one
-/// before it has ended.
+/// One step of a tape: chunks that are independent of one another but for `needs`. A step starts
+/// when the one before it has ended.
 struct TapeStep {
   ChunkFunction chunk;
   CountFunction count;
+  NeedsFunction needs;  ///< null: none
   const void* arguments;
   std::string_view name;  ///< of the node
 };
@@ -46,9 +50,10 @@ class TapeBuilder {
  public:
   /// Appends a step. `arguments` is copied and lives as long as the tape.
   template <typename Arguments>
-  void step(const Arguments& arguments, CountFunction count, ChunkFunction chunk) {
+  void step(const Arguments& arguments, CountFunction count, ChunkFunction chunk,
+            NeedsFunction needs = nullptr) {
     static_assert(std::is_trivially_copyable_v<Arguments> && alignof(Arguments) <= 16);
-    append(&arguments, sizeof(Arguments), count, chunk);
+    append(&arguments, sizeof(Arguments), count, chunk, needs);
   }
   /// The node that the next steps belong to.
   void node(std::string_view name) { name_ = name; }
@@ -58,7 +63,8 @@ class TapeBuilder {
   std::vector<std::unique_ptr<std::string>> take_names() { return std::move(names_); }
 
  private:
-  void append(const void* arguments, std::size_t bytes, CountFunction count, ChunkFunction chunk);
+  void append(const void* arguments, std::size_t bytes, CountFunction count, ChunkFunction chunk,
+              NeedsFunction needs);
 
   std::string_view name_;
   std::vector<TapeStep> steps_;

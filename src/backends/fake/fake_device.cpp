@@ -24,6 +24,7 @@ struct FakeStep {
 };
 
 struct FakeTape final : Tape {
+  using Tape::Tape;
   std::vector<FakeStep> steps;
   mutable std::vector<std::byte> arena;
 };
@@ -122,7 +123,7 @@ class FakeDeviceImpl final : public FakeDevice, public Executor {
     return std::make_unique<FakeBuffer>(bytes, used_);
   }
   Result<std::unique_ptr<Tape>> lower(const Part& part) override {
-    auto tape = std::make_unique<FakeTape>();
+    auto tape = std::make_unique<FakeTape>(part);
     tape->arena.resize(part.arena_bytes);
     for (const PlacedNode& node : part.nodes)
       tape->steps.push_back({.op = node.view.op,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "backends/cpu/attention/kept_elements.hpp"
+#include "backends/cpu/attention/softmax.hpp"
 #include "backends/cpu/gemm/dots.hpp"
 #include "graph/kv_view.hpp"
 
@@ -9,101 +11,67 @@ namespace tacet::cpu {
 inline constexpr std::uint32_t tile_keys = 32;
 /// Queries that are answered together at most.
 inline constexpr std::uint32_t max_queries = 24;
+/// Elements of a head's keys and values: a tile of rows and the sums of all queries have to fit in
+/// a thread's scratch memory.
 inline constexpr std::uint32_t max_head_size = 1024;
 
-/// A softmax over some keys in the making: the largest score, the sum of e^(score - largest), and
-/// the values weighted so (arXiv:1805.02867).
-struct Softmax {
-  float largest;
-  float sum;
-  float* values;
+/// The cells that a query sees.
+struct CellRange {
+  std::uint32_t begin, end;
 };
 
 /// One query of one head, and the softmax over the keys so far.
 struct Query {
   const float* q;
-  std::uint32_t keys;  ///< that it sees, from cell 0
+  CellRange cells;
+  std::uint32_t own;  ///< the query's own cell
+  float slope;        ///< of ALiBi
   Softmax state;
 };
 
-/// The keys and values of one head.
+/// The keys and values of one head of one sequence.
 struct KvHead {
   const KvView* kv;
+  const KvSequence* sequence;
   std::uint32_t layer, head;
   std::uint32_t k_size, v_size;
+  std::uint32_t k_bytes, v_bytes;  ///< of a row
   DType k_type, v_type;
-  float scale;
+  bool values_in_keys;
+  bool alibi;
+  float scale, softcap;
 };
 
-[[gnu::always_inline]] inline std::uint32_t padded(std::uint32_t n) {
-  return (n + 7) & ~7u;
-}
-
 /// Scratch for `fold_keys`: a tile of keys or values as floats, and the scores.
+template <typename S>
 [[gnu::always_inline]] inline constexpr std::size_t fold_scratch_floats(std::uint32_t k_size,
                                                                         std::uint32_t v_size) {
-  return std::size_t{tile_keys} * ((most(k_size, v_size) + 7) & ~7u) +
+  return std::size_t{tile_keys} * padded<S>(most(k_size, v_size)) +
          std::size_t{max_queries} * tile_keys;
 }
 
+/// The rows [begin, end) of the tile at cell `tile` as floats: where they lie, or converted into
+/// `buffer`.
 template <typename S>
-[[gnu::always_inline]] inline void clear(Softmax& state, std::uint32_t size) {
-  state.largest = -__builtin_inff();
-  state.sum = 0;
-  for (std::uint32_t i = 0; i < size; i += 8) S::store(state.values + i, S::zero());
-}
-
-/// Adds a later part to `whole`. Parts are added in order of their keys.
-template <typename S>
-[[gnu::always_inline]] inline void merge(Softmax& whole, const Softmax& part, std::uint32_t size) {
-  using F = typename S::F;
-  const float largest = most(whole.largest, part.largest);
-  const float a = exp<S>(whole.largest - largest), b = exp<S>(part.largest - largest);
-  whole.largest = largest;
-  whole.sum = whole.sum * a + part.sum * b;
-  for_eights<S>(
-      0, size, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
-        const F scaled = S::mul(load(whole.values + i), S::set(a));
-        store(whole.values + i, S::fma(load(part.values + i), S::set(b), scaled));
-      });
-}
-template <typename S>
-[[gnu::always_inline]] inline void copy(Softmax& whole, const Softmax& part, std::uint32_t size) {
-  whole.largest = part.largest;
-  whole.sum = part.sum;
-  __builtin_memcpy(whole.values, part.values, size * sizeof(float));
-}
-/// The answer of a finished softmax; `out` may be its values.
-template <typename S>
-[[gnu::always_inline]] inline void finish(const Softmax& whole, std::uint32_t size, float* out) {
-  const typename S::F factor = S::set(1.0f / whole.sum);
-  for_eights<S>(
-      0, size, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
-        store(out + i, S::mul(load(whole.values + i), factor));
-      });
-}
-
-/// The rows of a tile as floats: where they lie, or converted into `buffer`.
-template <typename S>
-[[gnu::always_inline]] inline void tile_rows(const KvHead& h, bool values, std::uint32_t cell,
-                                             std::uint32_t n, float* buffer,
+[[gnu::always_inline]] inline void tile_rows(const KvHead& h, bool values, std::uint32_t tile,
+                                             std::uint32_t begin, std::uint32_t end, float* buffer,
                                              const float* (&rows)[tile_keys]) {
   const DType type = values ? h.v_type : h.k_type;
   const std::uint32_t size = values ? h.v_size : h.k_size;
-  const std::size_t bytes = offset(type, size);
+  const std::size_t bytes = values ? h.v_bytes : h.k_bytes;
   const std::byte* row = nullptr;
   std::uint32_t left = 0;
-  for (std::uint32_t i = 0; i < n; ++i, --left, row += bytes) {
+  for (std::uint32_t i = begin; i < end; ++i, --left, row += bytes) {
     if (left == 0) {
-      row =
-          values ? h.kv->v_row(h.layer, h.head, cell + i) : h.kv->k_row(h.layer, h.head, cell + i);
-      left = h.kv->page_tokens - (cell + i) % h.kv->page_tokens;
+      row = values ? h.kv->v_row(*h.sequence, h.layer, h.head, tile + i)
+                   : h.kv->k_row(*h.sequence, h.layer, h.head, tile + i);
+      left = h.kv->page_tokens - (tile + i) % h.kv->page_tokens;
     }
-    if (type == DType::f32 && size % 8 == 0) {
+    if (type == DType::f32 && size % S::lanes == 0) {
       rows[i] = reinterpret_cast<const float*>(row);
     } else {
-      rows[i] = buffer + std::size_t{i} * padded(size);
-      expand<S>(type, row, size, buffer + std::size_t{i} * padded(size));
+      rows[i] = buffer + std::size_t{i} * padded<S>(size);
+      expand_kept<S>(type, row, size, buffer + std::size_t{i} * padded<S>(size));
     }
   }
 }
@@ -128,83 +96,134 @@ template <typename S, int Columns>
   }
 }
 
-/// Turns the scores of the first `seen` keys of a tile into weights, and scales the softmax so far.
+/// What becomes of products: c tanh(s / c), and the bias of the distance, for the first `end` keys
+/// of a tile.
 template <typename S>
-[[gnu::always_inline]] inline void weigh(float* scores, std::uint32_t seen, float scale,
-                                         Softmax& state, std::uint32_t size) {
+[[gnu::always_inline]] inline void adjust(float* scores, const KvHead& h, const Query& query,
+                                          std::uint32_t tile, std::uint32_t end) {
   using F = typename S::F;
-  for (std::uint32_t i = 0; i < tile_keys; i += 8)
-    S::store(scores + i, S::mul(S::load(scores + i), S::set(scale)));
-  for (std::uint32_t i = seen; i < tile_keys; ++i) scores[i] = -__builtin_inff();
+  if (h.softcap != 0) {
+    const float c = h.softcap;
+    for (std::uint32_t i = 0; i < tile_keys; i += S::lanes) {
+      // tanh(x) = 1 - 2 / (1 + e^2x)
+      const F e = exp<S>(S::mul(S::load(scores + i), S::set(2 / c)));
+      const F part = S::div(S::set(2 * c), S::add(e, S::set(1.0f)));
+      S::store(scores + i, S::sub(S::set(c), part));
+    }
+  }
+  if (h.alibi) {
+    const std::int64_t position = h.sequence->position_of(query.own);
+    for (std::uint32_t i = 0; i < end; ++i) {
+      const auto distance = static_cast<float>(position - h.sequence->position_of(tile + i));
+      scores[i] -= query.slope * __builtin_fabsf(distance);
+    }
+  }
+}
+
+/// Turns the products of the keys [begin, end) of a tile into weights, and scales the softmax so
+/// far.
+template <typename S>
+[[gnu::always_inline]] inline void weigh(float* scores, const KvHead& h, Query& query,
+                                         std::uint32_t tile, std::uint32_t begin,
+                                         std::uint32_t end) {
+  using F = typename S::F;
+  Softmax& state = query.state;
+  // Stores of vectors may change anything: what loops need is read before.
+  const F scale = S::set(h.scale);
+  const std::uint32_t v_size = padded<S>(h.v_size);
+  for (std::uint32_t i = 0; i < tile_keys; i += S::lanes)
+    S::store(scores + i, S::mul(S::load(scores + i), scale));
+  if (h.softcap != 0 || h.alibi) adjust<S>(scores, h, query, tile, end);
+  if (begin != 0 || end != tile_keys) {
+    for (std::uint32_t i = 0; i < begin; ++i) scores[i] = -__builtin_inff();
+    for (std::uint32_t i = end; i < tile_keys; ++i) scores[i] = -__builtin_inff();
+  }
   F highest = S::load(scores);
-  for (std::uint32_t i = 8; i < tile_keys; i += 8) highest = S::max(highest, S::load(scores + i));
+  for (std::uint32_t i = S::lanes; i < tile_keys; i += S::lanes)
+    highest = S::max(highest, S::load(scores + i));
   const float largest = most(state.largest, S::largest(highest));
+  const F base = S::set(largest);
   F sum = S::zero();
-  for (std::uint32_t i = 0; i < tile_keys; i += 8) {
-    const F weights = exp<S>(S::sub(S::load(scores + i), S::set(largest)));
+  for (std::uint32_t i = 0; i < tile_keys; i += S::lanes) {
+    const F weights = exp<S>(S::sub(S::load(scores + i), base));
     S::store(scores + i, weights);
     sum = S::add(sum, weights);
   }
   if (largest != state.largest) {
     const F factor = S::set(exp<S>(state.largest - largest));
+    float* values = state.values;
     state.sum *= S::first(factor);
-    for (std::uint32_t i = 0; i < size; i += 8)
-      S::store(state.values + i, S::mul(S::load(state.values + i), factor));
+    for (std::uint32_t i = 0; i < v_size; i += S::lanes)
+      S::store(values + i, S::mul(S::load(values + i), factor));
     state.largest = largest;
   }
   state.sum += S::sum(sum);
 }
 
-/// Adds the weighted values of `seen` keys, `Eights` eights from `at` on, in order of the keys.
-template <typename S, int Eights>
+/// Adds the weighted values of `n` keys, `Vectors` vectors from `at` on, in order of the keys.
+template <typename S, int Vectors>
 [[gnu::always_inline]] inline void add_values(const float* const* rows, const float* weights,
-                                              std::uint32_t seen, std::size_t at, float* values) {
-  typename S::F sums[Eights];
-  for (int i = 0; i < Eights; ++i) sums[i] = S::load(values + at + 8 * i);
-  for (std::uint32_t key = 0; key < seen; ++key) {
+                                              std::size_t n, std::size_t at, float* values) {
+  constexpr int lanes = S::lanes;
+  typename S::F sums[Vectors];
+  for (int i = 0; i < Vectors; ++i) sums[i] = S::load(values + at + lanes * i);
+  for (std::size_t key = 0; key < n; ++key) {
     const typename S::F weight = S::set(weights[key]);
 #pragma GCC unroll 8
-    for (int i = 0; i < Eights; ++i)
-      sums[i] = S::fma(weight, S::load(rows[key] + at + 8 * i), sums[i]);
+    for (int i = 0; i < Vectors; ++i)
+      sums[i] = S::fma(weight, S::load(rows[key] + at + lanes * i), sums[i]);
   }
-  for (int i = 0; i < Eights; ++i) S::store(values + at + 8 * i, sums[i]);
+  for (int i = 0; i < Vectors; ++i) S::store(values + at + lanes * i, sums[i]);
 }
 
-/// Adds the keys of the cells [begin, end) to the softmaxes of `n` queries. `begin` is a multiple
-/// of `tile_keys`, and cells up to the last that any query sees are read. A query's result depends
-/// on nothing but its own keys and where they start.
+/// Adds the keys of the cells [begin, end) that they see to the softmaxes of `n` queries. Cells that
+/// no query sees are not read. A query's result depends on nothing but its own cells and where they
+/// are.
 template <typename S>
 void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t begin,
                std::uint32_t end, float* scratch) {
+  static_assert(tile_keys % S::tile_weights == 0 && tile_keys % S::lanes == 0);
+  constexpr std::uint32_t step = S::tile_weights;
+  constexpr std::uint32_t wide = S::lanes * S::value_eights;
   float* scores = scratch;
   float* buffer = scratch + max_queries * tile_keys;
-  const std::uint32_t v_size = padded(h.v_size);
-  std::uint32_t seen_by_any = 0;
-  for (std::uint32_t i = 0; i < n; ++i) seen_by_any = most(seen_by_any, queries[i].keys);
-  end = least(end, seen_by_any);
-  for (std::uint32_t cell = begin; cell < end; cell += tile_keys) {
-    const std::uint32_t keys = least(tile_keys, end - cell);
+  const std::uint32_t v_size = padded<S>(h.v_size);
+  CellRange seen{~0u, 0};
+  for (std::uint32_t i = 0; i < n; ++i) {
+    seen.begin = least(seen.begin, queries[i].cells.begin);
+    seen.end = most(seen.end, queries[i].cells.end);
+  }
+  begin = most(begin, seen.begin);
+  end = least(end, seen.end);
+  if (begin >= end) return;
+  for (std::uint32_t tile = begin / tile_keys * tile_keys; tile < end; tile += tile_keys) {
+    const std::uint32_t low = most(begin, tile) - tile, high = least(tile_keys, end - tile);
     const float* rows[tile_keys];
-    tile_rows<S>(h, false, cell, keys, buffer, rows);
-    for (std::uint32_t i = keys; i % S::tile_weights != 0; ++i) rows[i] = rows[keys - 1];
-    for (std::uint32_t key = 0; key < keys; key += S::tile_weights) {
+    tile_rows<S>(h, false, tile, low, high, buffer, rows);
+    for (std::uint32_t i = low; i % step != 0; --i) rows[i - 1] = rows[low];
+    for (std::uint32_t i = high; i % step != 0; ++i) rows[i] = rows[high - 1];
+    for (std::uint32_t key = low / step * step; key < high; key += step) {
       std::uint32_t i = 0;
       for (; i + S::tile_rows <= n; i += S::tile_rows)
         score<S, S::tile_rows>(rows + key, queries + i, h.k_size, scores + i * tile_keys + key);
       for (; i < n; ++i)
         score<S, 1>(rows + key, queries + i, h.k_size, scores + i * tile_keys + key);
     }
-    tile_rows<S>(h, true, cell, keys, buffer, rows);
+    if (!h.values_in_keys) tile_rows<S>(h, true, tile, low, high, buffer, rows);
     for (std::uint32_t i = 0; i < n; ++i) {
-      if (queries[i].keys <= cell) continue;
-      const std::uint32_t seen = least(keys, queries[i].keys - cell);
+      Query& query = queries[i];
+      const std::uint32_t first = most(query.cells.begin, tile + low) - tile;
+      const std::uint32_t last = least(query.cells.end, tile + high) - tile;
+      if (query.cells.end <= tile || first >= last) continue;
       float* weights = scores + i * tile_keys;
-      Softmax& state = queries[i].state;
-      weigh<S>(weights, seen, h.scale, state, v_size);
+      weigh<S>(weights, h, query, tile, first, last);
+      float* values = query.state.values;
+      const std::size_t n_keys = last - first;
       std::uint32_t at = 0;
-      for (; at + 8 * S::value_eights <= v_size; at += 8 * S::value_eights)
-        add_values<S, S::value_eights>(rows, weights, seen, at, state.values);
-      for (; at < v_size; at += 8) add_values<S, 1>(rows, weights, seen, at, state.values);
+      for (; at + wide <= v_size; at += wide)
+        add_values<S, S::value_eights>(rows + first, weights + first, n_keys, at, values);
+      for (; at < v_size; at += S::lanes)
+        add_values<S, 1>(rows + first, weights + first, n_keys, at, values);
     }
   }
 }

@@ -2,7 +2,7 @@
 
 #include "backends/cpu/gemm/packed.hpp"
 #include "backends/cpu/ops/cut.hpp"
-#include "backends/cpu/simd/elements.hpp"
+#include "backends/cpu/attention/kept_elements.hpp"
 #include "types/convert.hpp"
 
 namespace tacet::cpu {
@@ -75,48 +75,61 @@ struct Gather {
   }
 };
 
-/// kv_write: stores keys and values in the pages. A chunk is some rows.
+/// kv_write: stores keys, and values if there are any, in the pages. A chunk is some heads of
+/// consecutive rows.
 template <typename S>
 struct KvWrite {
+  /// Blocks are made one number at a time.
+  static constexpr double block_element_seconds = 12e-9;
   struct Arguments {
     Ref k, v;
     std::uint32_t layer, heads, k_size, v_size;
     DType k_type, v_type;
     [[gnu::always_inline]] std::uint32_t per_chunk(const RunArgs& run) const {
-      return items_per_chunk(run.rows, heads * (k_size + v_size) * 3 * S::element_seconds);
+      return items_per_chunk(run.rows * heads,
+                             k_size * element_seconds(k_type) + v_size * element_seconds(v_type));
     }
   };
 
+  [[gnu::always_inline]] static double element_seconds(DType type) {
+    return info(type).block_size == 1 ? 3 * S::element_seconds : block_element_seconds;
+  }
+
   static bool supports(const NodeView& view) {
-    if (view.inputs.size() != 4 || input(view, 0).dtype != DType::f32 ||
-        input(view, 1).dtype != DType::f32)
-      return false;
-    for (std::size_t i = 2; i < 4; ++i) {
-      const ValueType& state = input(view, i);
-      if (!is_read(state.dtype) || width(state) % info(state.dtype).block_size != 0) return false;
+    const std::size_t states = view.inputs.size() / 2;
+    if (view.inputs.size() != 2 && view.inputs.size() != 4) return false;
+    for (std::size_t i = 0; i < states; ++i) {
+      const ValueType& state = input(view, states + i);
+      if (input(view, i).dtype != DType::f32 || !is_kept(state.dtype) ||
+          width(state) % info(state.dtype).block_size != 0)
+        return false;
     }
     return true;
   }
 
   static std::uint32_t count(const void* arguments, const RunArgs& run) {
-    return ceil_div(run.rows, static_cast<const Arguments*>(arguments)->per_chunk(run));
+    const Arguments& a = *static_cast<const Arguments*>(arguments);
+    return ceil_div(run.rows * a.heads, a.per_chunk(run));
   }
 
   static void chunk(const void* arguments, const ChunkContext& context, std::uint32_t index) {
     const Arguments& a = *static_cast<const Arguments*>(arguments);
     const RunArgs& run = *context.run;
     const std::uint32_t step = a.per_chunk(run);
-    const std::uint32_t end = least((index + 1) * step, run.rows);
+    const std::uint32_t end = least((index + 1) * step, run.rows * a.heads);
     const float* k = resolve_input<float>(a.k, context);
     const float* v = resolve_input<float>(a.v, context);
-    for (std::uint32_t row = index * step; row < end; ++row)
-      for (std::uint32_t head = 0; head < a.heads; ++head) {
-        const std::size_t at = std::size_t{row} * a.heads + head;
-        store(a.k_type, k + at * a.k_size, a.k_size,
-              run.kv.k_row(a.layer, head, run.kv.past + row));
-        store(a.v_type, v + at * a.v_size, a.v_size,
-              run.kv.v_row(a.layer, head, run.kv.past + row));
-      }
+    for (std::uint32_t i = index * step; i < end; ++i) {
+      const std::uint32_t row = i / a.heads, head = i % a.heads;
+      const KvSequence& sequence = run.kv.sequence_of(row);
+      if (sequence.pages.size() == 0) continue;
+      const std::uint32_t cell = sequence.cell_of(row);
+      store(a.k_type, k + std::size_t{i} * a.k_size, a.k_size,
+            run.kv.k_row(sequence, a.layer, head, cell));
+      if (a.v_size != 0)
+        store(a.v_type, v + std::size_t{i} * a.v_size, a.v_size,
+              run.kv.v_row(sequence, a.layer, head, cell));
+    }
   }
 
   static void store(DType type, const float* x, std::size_t n, std::byte* to) {
@@ -126,20 +139,26 @@ struct KvWrite {
     }
     std::size_t done = 0;
     if (type == DType::f16)
-      for (; done + 8 <= n; done += 8) S::store_f16(to + 2 * done, S::load(x + done));
+      for (; done + S::lanes <= n; done += S::lanes) S::store_f16(to + 2 * done, S::load(x + done));
     if (done < n) quantize(type, {x + done, n - done}, to + 2 * done);
   }
 
   static void emit(const PlacedNode& node, TapeBuilder& tape) {
+    const std::size_t states = node.inputs.size() / 2;
+    const auto state = [&](std::size_t i) __attribute__((always_inline)) -> const ValueType& {
+      return input(node.view, states + i);
+    };
     Arguments a{};
     a.k = node.inputs.data()[0];
-    a.v = node.inputs.data()[1];
-    a.layer = node.inputs.data()[2].layer;
-    a.heads = static_cast<std::uint32_t>(input(node.view, 2).shape[0]);
-    a.k_size = width(input(node.view, 2));
-    a.v_size = width(input(node.view, 3));
-    a.k_type = input(node.view, 2).dtype;
-    a.v_type = input(node.view, 3).dtype;
+    a.layer = node.inputs.data()[states].layer;
+    a.heads = static_cast<std::uint32_t>(state(0).shape[0]);
+    a.k_size = width(state(0));
+    a.k_type = state(0).dtype;
+    if (states == 2) {
+      a.v = node.inputs.data()[1];
+      a.v_size = width(state(1));
+      a.v_type = state(1).dtype;
+    }
     tape.step(a, count, chunk);
   }
 };

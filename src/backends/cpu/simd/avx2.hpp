@@ -13,6 +13,7 @@ namespace tacet::cpu {
 /// Eight float lanes in one AVX2 register, with FMA and F16C. To be used in isa_avx2.cpp only.
 struct Avx2 {
   static constexpr std::string_view name = "avx2";
+  static constexpr std::uint32_t lanes = 8;
 
   // What a slow core does (2.5 GHz, one memory channel for all of its cores): chunks are cut by it.
   static constexpr double mac_seconds = 1 / 20e9;       ///< a multiply-add of a large product

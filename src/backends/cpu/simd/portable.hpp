@@ -11,6 +11,7 @@ namespace tacet::cpu {
 /// Eight float lanes as two vectors of four, which every compiler and machine can lower.
 struct Portable {
   static constexpr std::string_view name = "portable";
+  static constexpr std::uint32_t lanes = 8;
 
   // See Avx2.
   static constexpr double mac_seconds = 1 / 2.5e9;
