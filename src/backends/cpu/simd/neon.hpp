@@ -13,6 +13,7 @@ namespace tacet::cpu {
 template <bool Dot>
 struct BasicNeon {
   static constexpr std::string_view name = Dot ? "dotprod" : "neon";
+  static constexpr std::uint32_t lanes = 8;
 
   // See Avx2: a slow core of a phone.
   static constexpr double mac_seconds = 1 / 10e9;
