@@ -44,6 +44,7 @@ Result<void> check_plan(const ModelImpl& model) {
 }
 
 std::uint32_t longest_token(const Tokenizer& tokenizer) {
+  if (!tokenizer.piece_by_piece()) return std::numeric_limits<std::uint32_t>::max();
   std::size_t longest = 0;
   for (std::size_t i = 0; i < tokenizer.size(); ++i)
     longest = std::max(longest, tokenizer.piece(static_cast<Token>(i), true).size());
@@ -137,8 +138,9 @@ const ModelInfo& Model::info() const noexcept {
   return impl_->info();
 }
 
-Result<std::vector<Token>> Model::tokenize(std::string_view text, bool special) const {
-  return guard([&] { return impl_->tokenizer().encode(text, special); });
+Result<std::vector<Token>> Model::tokenize(std::string_view text, bool special,
+                                           const StopToken& stop) const {
+  return guard([&] { return impl_->tokenizer().encode(text, special, stop); });
 }
 
 Result<std::string> Model::detokenize(std::span<const Token> tokens, bool special) const {
