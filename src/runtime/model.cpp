@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "runtime/model_impl.hpp"
 #include "runtime/session_impl.hpp"

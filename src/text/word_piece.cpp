@@ -16,27 +16,32 @@ bool in_brackets(std::string_view text) noexcept {
   return text.starts_with('[') && text.ends_with(']');
 }
 
-bool any_token(const TokenTable& tokens, bool (*wanted)(std::string_view)) {
+std::size_t count_tokens(const TokenTable& tokens, bool (*wanted)(std::string_view)) {
+  std::size_t count = 0;
   for (std::size_t id = 0; id < tokens.size(); ++id) {
     const std::string_view text = tokens.texts[id];
-    if (tokens.ordinary(static_cast<std::int32_t>(id)) && !in_brackets(text) && wanted(text)) {
-      return true;
-    }
+    if (!tokens.ordinary(static_cast<std::int32_t>(id)) || in_brackets(text)) continue;
+    count += wanted(text) ? 1 : 0;
   }
-  return false;
+  return count;
 }
 
 }  // namespace
 
 WordPiece::WordPiece(const VocabularyData& data, std::shared_ptr<const TokenTable> tokens)
     : tokens_(std::move(tokens)), index_(*tokens_) {
-  const bool marks_first =
-      any_token(*tokens_, [](std::string_view text) { return text.starts_with(kSpaceMark); });
-  (marks_first ? first_mark_ : later_mark_) = marks_first ? kSpaceMark : kLaterMark;
+  const auto firsts = [](std::string_view text) { return text.starts_with(kSpaceMark); };
+  const auto laters = [](std::string_view text) { return text.starts_with(kLaterMark); };
+  if (count_tokens(*tokens_, firsts) > count_tokens(*tokens_, laters)) {
+    first_mark_ = kSpaceMark;
+  } else {
+    later_mark_ = kLaterMark;
+  }
   // A vocabulary with capitals would never be reached by lower case.
-  const bool capitals = any_token(*tokens_, [](std::string_view text) {
-    return std::any_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-  });
+  const bool capitals =
+      count_tokens(*tokens_, [](std::string_view text) {
+        return std::any_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+      }) > 0;
   lowercase_ = data.lowercase.value_or(!capitals);
   strip_accents_ = data.strip_accents.value_or(lowercase_);
 }
@@ -58,10 +63,14 @@ void WordPiece::encode_word(std::string_view word, std::vector<std::int32_t>& id
     const std::string_view mark = position == 0 ? first_mark_ : later_mark_;
     PrefixIndex::Cursor cursor = index_.root();
     const auto advance = [&](char c) { return index_.advance(cursor, c); };
+    // What begins with the mark of first pieces is none of the later ones, but for the mark itself.
+    const bool mark_here =
+        position > 0 && !first_mark_.empty() && word.substr(position).starts_with(first_mark_);
+    const std::size_t limit = mark_here ? position + first_mark_.size() : word.size();
     bool fits = std::all_of(mark.begin(), mark.end(), advance);
     std::size_t best = position;
     std::int32_t id = -1;
-    for (std::size_t end = position; fits && end < word.size();) {
+    for (std::size_t end = position; fits && end < limit;) {
       fits = advance(word[end++]);
       const auto token = fits ? index_.token(cursor) : std::nullopt;
       if (!token) continue;
