@@ -41,7 +41,7 @@ std::string CharacterBpe::bytes_of(std::string_view text, TokenType type) const 
 }
 
 TokenizerTraits CharacterBpe::traits() const noexcept {
-  return {.piece_by_piece = unknown_is_bytes(byte_ids_)};
+  return {.marks_spaces = true, .piece_by_piece = unknown_is_bytes(byte_ids_)};
 }
 
 }  // namespace tacet

@@ -184,6 +184,7 @@ std::string ScoreBpe::bytes_of(std::string_view text, TokenType type) const {
 
 TokenizerTraits ScoreBpe::traits() const noexcept {
   return {.add_bos = true,
+          .marks_spaces = true,
           .adds_space = normalizer_.adds_space(),
           .piece_by_piece = !normalizer_.folds() && unknown_is_bytes(byte_ids_)};
 }

@@ -106,9 +106,12 @@ void Tokenizer::add_pieces() {
       bytes_.add(model_->bytes_of(text, type));
       continue;
     }
-    bytes_.add(text);
-    special.emplace_back(text, id);
-    if (type == TokenType::user_defined) always.emplace_back(text, id);
+    // What a person wrote has spaces.
+    const bool marked = type == TokenType::user_defined && model_->traits().marks_spaces;
+    const std::string found = marked ? model_->bytes_of(text, type) : std::string(text);
+    bytes_.add(found);
+    special.emplace_back(found, id);
+    if (type == TokenType::user_defined) always.emplace_back(found, id);
   }
   always_ = SpecialTokens(std::move(always));
   special_ = SpecialTokens(std::move(special));
@@ -150,14 +153,16 @@ std::string_view Tokenizer::piece(std::int32_t id, bool special) const noexcept 
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool special) const {
-  const bool adds_space = model_->traits().adds_space;
+  const TokenizerTraits traits = model_->traits();
   std::string text;
-  bool fresh = adds_space;
+  bool fresh = traits.adds_space;
   for (const std::int32_t id : ids) {
     std::string_view bytes = piece(id, special);
-    const bool whole = is_whole(type(id));
+    // Where unknown characters are bytes, "<unk>" was written out.
+    const bool written = traits.piece_by_piece && type(id) == TokenType::unknown;
+    const bool whole = written || is_whole(type(id));
     if (fresh && !whole && bytes.starts_with(' ')) bytes.remove_prefix(1);
-    fresh = whole ? adds_space : fresh && piece(id, special).empty();
+    fresh = whole ? traits.adds_space : fresh && piece(id, special).empty();
     text += bytes;
   }
   return text;

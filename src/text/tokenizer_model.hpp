@@ -18,7 +18,8 @@ namespace tacet {
 struct TokenizerTraits {
   bool add_bos = false;  ///< unless the file says otherwise
   bool add_eos = false;
-  bool adds_space = false;  ///< encoding puts a space in front, which decoding takes away
+  bool marks_spaces = false;  ///< pieces have U+2581 for a space
+  bool adds_space = false;    ///< encoding puts a space in front, which decoding takes away
   /// Whether a token never stands for more text than its piece. Not so where white space or unknown
   /// characters are folded.
   bool piece_by_piece = true;

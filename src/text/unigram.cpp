@@ -96,6 +96,7 @@ std::string Unigram::bytes_of(std::string_view text, TokenType type) const {
 
 TokenizerTraits Unigram::traits() const noexcept {
   return {.add_eos = true,
+          .marks_spaces = true,
           .adds_space = normalizer_.adds_space(),
           .piece_by_piece = !normalizer_.folds() && unknown_is_bytes(byte_ids_)};
 }

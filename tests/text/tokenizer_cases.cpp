@@ -5,77 +5,24 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "shared_folder.hpp"
 #include "text/tokenizer.hpp"
+#include "tokenizer_cases.hpp"
 
 namespace tacet {
 namespace {
 
 using nlohmann::json;
+using test::cases;
 using Ids = std::vector<std::int32_t>;
-
-const json& cases() {
-  static const json* all = new json(json::parse(test::read_text(
-      std::filesystem::path(TACET_TEST_DATA) / "../text/data/tokenizer_cases.json")));
-  return *all;
-}
-
-std::string from_base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) break;
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes += static_cast<char>(bits >> count & 0xFFU);
-  }
-  return bytes;
-}
-
-template <typename T>
-void read(const json& from, const char* key, std::optional<T>& to) {
-  if (from.contains(key)) to = from[key].get<T>();
-}
-
-VocabularyData vocabulary_of(const json& test) {
-  const json& from = cases()["vocabularies"][test["vocabulary"].get<std::string>()];
-  VocabularyData data;
-  data.model = from["model"];
-  data.pre = test["pre"];
-  data.tokens = from["tokens"].get<std::vector<std::string>>();
-  data.token_types = from["types"].get<std::vector<std::int32_t>>();
-  if (from.contains("scores")) data.scores = from["scores"].get<std::vector<float>>();
-  if (from.contains("merges")) data.merges = from["merges"].get<std::vector<std::string>>();
-  if (from.contains("charsmap")) data.charsmap = from_base64(from["charsmap"].get<std::string>());
-  const json& keys = from["keys"];
-  read(keys, "bos_token_id", data.bos);
-  read(keys, "unknown_token_id", data.unknown);
-  read(keys, "seperator_token_id", data.separator);
-  read(keys, "add_space_prefix", data.add_space_prefix);
-  read(keys, "remove_extra_whitespaces", data.remove_extra_whitespaces);
-  read(keys, "normalizer.lowercase", data.lowercase);
-  return data;
-}
 
 class TokenizerCase : public testing::TestWithParam<const char*> {
  protected:
-  const json& test() const {
-    const json& all = cases()["cases"];
-    return *std::find_if(all.begin(), all.end(),
-                         [](const json& one) { return one["name"] == GetParam(); });
-  }
+  const json& test() const { return test::tokenizer_case(GetParam()); }
   Tokenizer tokenizer() const {
-    auto made = Tokenizer::build(vocabulary_of(test()));
+    auto made = Tokenizer::build(test::vocabulary_of(test()));
     EXPECT_TRUE(made.has_value()) << made.error().message();
     return std::move(*made);
   }
@@ -95,8 +42,9 @@ TEST_P(TokenizerCase, gives_the_known_ids) {
   }
 }
 
-TEST_P(TokenizerCase, finds_control_tokens_when_asked) {
-  if (!test().contains("special")) GTEST_SKIP() << "nobody else's ids are there for this form";
+class MarkedCase : public TokenizerCase {};
+
+TEST_P(MarkedCase, finds_control_tokens_when_asked) {
   const Tokenizer made = tokenizer();
   const json& texts = cases()["marked"];
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -107,9 +55,11 @@ TEST_P(TokenizerCase, finds_control_tokens_when_asked) {
   }
 }
 
-TEST_P(TokenizerCase, decodes_what_loses_nothing) {
+class LosslessCase : public TokenizerCase {};
+
+TEST_P(LosslessCase, decodes_what_it_encodes) {
   const Tokenizer made = tokenizer();
-  if (!made.piece_by_piece()) GTEST_SKIP() << "this form folds characters";
+  EXPECT_TRUE(made.piece_by_piece());
   for (const char* list : {"texts", "marked"}) {
     for (const json& text : cases()[list]) {
       for (const bool special : {false, true}) {
@@ -117,27 +67,47 @@ TEST_P(TokenizerCase, decodes_what_loses_nothing) {
         ASSERT_TRUE(ids.has_value()) << ids.error().message();
         std::string expected = text.get<std::string>();
         // U+2581 is how other vocabularies write a space.
-        if (test()["vocabulary"] != "bytes") {
-          for (std::size_t at = 0; (at = expected.find("\u2581", at)) != std::string::npos;)
-            expected.replace(at, 3, " ");
-        }
+        const bool marks = test()["vocabulary"] != "bytes";
+        for (std::size_t at = 0; marks && (at = expected.find("\u2581", at)) != std::string::npos;)
+          expected.replace(at, 3, " ");
         EXPECT_EQ(made.decode(*ids, true), expected) << text;
       }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, TokenizerCase,
+class LossyCase : public TokenizerCase {};
+
+TEST_P(LossyCase, says_so) {
+  EXPECT_FALSE(tokenizer().piece_by_piece());
+}
+
+std::string test_name(const testing::TestParamInfo<const char*>& parameter) {
+  std::string name = parameter.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+constexpr const char* kBytes[] = {"gpt-2",  "smollm", "llama-bpe",    "qwen2",
+                                  "gpt-4o", "tekken", "deepseek-llm", "deepseek-v3"};
+INSTANTIATE_TEST_SUITE_P(Bytes, TokenizerCase, testing::ValuesIn(kBytes), test_name);
+INSTANTIATE_TEST_SUITE_P(Bytes, LosslessCase, testing::ValuesIn(kBytes), test_name);
+
+constexpr const char* kLossless[] = {"gemma4", "llama", "gemma", "t5-bytes", "llama-unused"};
+INSTANTIATE_TEST_SUITE_P(Pieces, TokenizerCase, testing::ValuesIn(kLossless), test_name);
+INSTANTIATE_TEST_SUITE_P(Pieces, LosslessCase, testing::ValuesIn(kLossless), test_name);
+
+constexpr const char* kLossy[] = {
+    "t5",         "llama-unknown",      "llama-folding", "bert", "bert-own-form",
+    "bert-cased", "bert-cased-own-form"};
+INSTANTIATE_TEST_SUITE_P(Lossy, TokenizerCase, testing::ValuesIn(kLossy), test_name);
+INSTANTIATE_TEST_SUITE_P(Lossy, LossyCase, testing::ValuesIn(kLossy), test_name);
+
+INSTANTIATE_TEST_SUITE_P(LlamaCpp, MarkedCase,
                          testing::Values("gpt-2", "smollm", "llama-bpe", "qwen2", "gpt-4o",
-                                         "tekken", "deepseek-llm", "deepseek-v3", "gemma4", "llama",
-                                         "gemma", "t5", "llama-unknown", "llama-folding",
-                                         "t5-bytes", "llama-unused", "bert", "bert-own-form",
-                                         "bert-cased", "bert-cased-own-form"),
-                         [](const auto& parameter) {
-                           std::string name = parameter.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                                         "tekken", "deepseek-v3", "gemma4", "llama", "gemma", "t5",
+                                         "bert", "bert-cased"),
+                         test_name);
 
 TEST(TokenizerCases, are_all_run) {
   EXPECT_EQ(cases()["cases"].size(), 20U);

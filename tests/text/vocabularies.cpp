@@ -77,7 +77,9 @@ TEST_P(RealVocabulary, decodes_random_text) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shared, RealVocabulary, testing::Values("qwen2", "llama-bpe", "gpt-2", "deepseek-llm", "llama-spm"),
+INSTANTIATE_TEST_SUITE_P(Shared, RealVocabulary,
+                         testing::Values("qwen2", "llama-bpe", "gpt-2", "deepseek-llm",
+                                         "llama-spm"),
                          [](const auto& parameter) {
                            std::string name = parameter.param;
                            std::erase(name, '-');
