@@ -69,6 +69,10 @@ class Model {
   /// The conversation as the model's own chat template writes it; with `answer`, up to where its
   /// answer starts.
   Result<std::string> render_chat(std::span<const ChatMessage> messages, bool answer = true) const;
+  /// The same with tools, documents, and variables of the template. Code::invalid_argument for text
+  /// that is not the JSON that it should be, and if the template refuses the conversation.
+  Result<std::string> render_chat(std::span<const ChatMessage> messages,
+                                  const ChatOptions& options) const;
 
   Result<Session> new_session(const SessionOptions& options = {}) const;
   /// The plan of a run of `rows` rows whose last row sees `keys` keys.

@@ -157,7 +157,13 @@ std::optional<Token> Model::start_token() const noexcept {
 }
 
 Result<std::string> Model::render_chat(std::span<const ChatMessage> messages, bool answer) const {
-  return guard([&] { return impl_->chat_template().render(messages, answer); });
+  return guard(
+      [&] { return impl_->chat_template().render(messages, ChatOptions{.answer = answer}); });
+}
+
+Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,
+                                       const ChatOptions& options) const {
+  return guard([&] { return impl_->chat_template().render(messages, options); });
 }
 
 Result<Session> Model::new_session(const SessionOptions& options) const {

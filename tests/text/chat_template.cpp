@@ -12,9 +12,9 @@ const std::vector<ChatMessage> kMessages = {{"system", "Be kind."}, {"user", "Hi
 
 TEST(ChatTemplate, is_chatml_if_the_file_has_none) {
   const ChatTemplate chat = ChatTemplate::build("", "", "");
-  EXPECT_EQ(chat.render(kMessages, false).value(),
+  EXPECT_EQ(chat.render(kMessages, {.answer = false}).value(),
             "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n");
-  EXPECT_EQ(chat.render({}, true).value(), "<|im_start|>assistant\n");
+  EXPECT_EQ(chat.render({}).value(), "<|im_start|>assistant\n");
 }
 
 TEST(ChatTemplate, gives_roles_contents_and_tokens) {
@@ -24,12 +24,12 @@ TEST(ChatTemplate, gives_roles_contents_and_tokens) {
       "{{ add_generation_prompt }}{{ tools is defined }}",
       "<s>", "</s>");
   const ChatTemplate copy = chat;
-  EXPECT_EQ(copy.render(kMessages, true).value(), "<s>[system:Be kind.]</s>[user:Hi]</s>TrueFalse");
+  EXPECT_EQ(copy.render(kMessages).value(), "<s>[system:Be kind.]</s>[user:Hi]</s>TrueTrue");
 }
 
 TEST(ChatTemplate, says_what_is_wrong) {
   const auto code = [](std::string_view source) {
-    const auto text = ChatTemplate::build(source, "", "").render(kMessages, true);
+    const auto text = ChatTemplate::build(source, "", "").render(kMessages);
     EXPECT_FALSE(text.has_value()) << source;
     const std::string_view message = text.error().message();
     EXPECT_NE(message.find("can not be used (The template"), std::string_view::npos) << message;
@@ -42,17 +42,17 @@ TEST(ChatTemplate, says_what_is_wrong) {
   EXPECT_EQ(code("{% include 'x' %}"), Code::unsupported);
   EXPECT_NE(ChatTemplate::build("{% for", "", "").warning().find("--raw"), std::string_view::npos);
   EXPECT_EQ(ChatTemplate::build("", "", "").warning(), "");
-  const auto fails = ChatTemplate::build("{{ a.b }}", "", "").render(kMessages, true);
+  const auto fails = ChatTemplate::build("{{ a.b }}", "", "").render(kMessages);
   ASSERT_FALSE(fails.has_value());
   EXPECT_NE(fails.error().message().find("'a' is undefined"), std::string_view::npos);
   EXPECT_NE(fails.error().message().find("--raw"), std::string_view::npos);
   const ChatTemplate chat = ChatTemplate::build("{{ raise_exception('no system role') }}", "", "");
-  const auto refused = chat.render(kMessages, true);
+  const auto refused = chat.render(kMessages);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code(), Code::invalid_argument);
   EXPECT_NE(refused.error().message().find("no system role"), std::string_view::npos);
   const std::vector<ChatMessage> invalid = {{"user", "\xC3("}};
-  const auto not_text = ChatTemplate::build("", "", "").render(invalid, true);
+  const auto not_text = ChatTemplate::build("", "", "").render(invalid);
   ASSERT_FALSE(not_text.has_value());
   EXPECT_EQ(not_text.error().code(), Code::invalid_argument);
 }

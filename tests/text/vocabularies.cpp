@@ -94,7 +94,7 @@ TEST(EmbeddedModel, has_a_tokenizer_and_a_template) {
   EXPECT_FALSE(tokenizer.add_bos());
   const ChatTemplate chat = ChatTemplate::build(tokenizer);
   const std::vector<ChatMessage> messages = {{"user", "What is 17 + 25?"}};
-  const auto prompt = chat.render(messages, true);
+  const auto prompt = chat.render(messages);
   ASSERT_TRUE(prompt.has_value()) << prompt.error().message();
   EXPECT_EQ(*prompt, "<|im_start|>user\nWhat is 17 + 25?<|im_end|>\n<|im_start|>assistant\n");
   const std::vector<std::int32_t> expected = {1022, 291, 198, 320, 317,  220, 16,   22,  415,

@@ -26,8 +26,9 @@ std::string_view name(Object::Kind kind) noexcept {
   return "object";
 }
 
-Interpreter::Interpreter(const Ast& ast, const Value& context, const Limits& limits)
-    : Meter(limits), ast_(ast), context_(context), scope_(std::make_shared<Scope>()) {}
+Interpreter::Interpreter(const Ast& ast, const Value& context, const Limits& limits,
+                         std::chrono::system_clock::time_point now)
+    : Meter(limits), ast_(ast), context_(context), now_(now), scope_(std::make_shared<Scope>()) {}
 
 Result<std::string> Interpreter::run() {
   std::string out;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -71,12 +72,14 @@ std::string_view name(Object::Kind kind) noexcept;
 class Interpreter : public Meter {
  public:
   /// `context` is a dict. All must outlive the interpreter.
-  Interpreter(const Ast& ast, const Value& context, const Limits& limits);
+  Interpreter(const Ast& ast, const Value& context, const Limits& limits,
+              std::chrono::system_clock::time_point now);
 
   /// The whole text.
   Result<std::string> run();
 
   // For functions, filters and tests.
+  std::chrono::system_clock::time_point now() const noexcept { return now_; }
   Object* make_object(Object::Kind kind);
   Value call(const Value& callee, const Arguments& arguments);
   Value filter(std::string_view filter_name, const Value& input, const Arguments& arguments);
@@ -127,11 +130,15 @@ class Interpreter : public Meter {
 
   const Ast& ast_;
   const Value& context_;
+  std::chrono::system_clock::time_point now_;
   std::shared_ptr<Scope> scope_;
   std::vector<std::unique_ptr<Object>> objects_;
   Value block_text_;  ///< what a filter block or a set block filters
   int depth_ = 0;
 };
+
+/// The global function of that name.
+Value strftime_now(Interpreter& run, const Value& self, const Arguments& arguments);
 
 // The tables; null if there is no such name.
 const Builtin* find_global(std::string_view name) noexcept;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,10 +23,13 @@ class Template {
   /// tag that is not known here, nesting beyond 128 and sources beyond 512 KiB.
   static Result<Template> parse(std::string_view source);
 
-  /// The text for a context: a dict with strings as keys. Fails with invalid_argument if the
+  /// The text for a context: a dict with strings as keys. `now` is what strftime_now sees, in local
+  /// time. Fails with invalid_argument if the
   /// template calls raise_exception, with corrupt for an error of the template, with unsupported
   /// when it exceeds `limits` or wants a filter, test or method that is not known here.
-  Result<std::string> render(const Value& context, const Limits& limits = {}) const;
+  Result<std::string> render(
+      const Value& context, const Limits& limits = {},
+      std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) const;
 
  private:
   explicit Template(std::shared_ptr<const Ast> ast) : ast_(std::move(ast)) {}
