@@ -88,7 +88,8 @@ std::span<const utf8proc_int32_t> decomposed(std::uint32_t c,
                                              std::array<utf8proc_int32_t, 32>& buffer) noexcept {
   int last_class = 0;
   const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), buffer.data(),
-                                             std::size(buffer), UTF8PROC_DECOMPOSE, &last_class);
+                                             static_cast<utf8proc_ssize_t>(buffer.size()),
+                                             UTF8PROC_DECOMPOSE, &last_class);
   if (count > 0 && static_cast<std::size_t>(count) <= buffer.size()) {
     return std::span(buffer).first(static_cast<std::size_t>(count));
   }

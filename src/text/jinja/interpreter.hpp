@@ -61,9 +61,10 @@ struct Object {
   std::vector<std::pair<std::string, Value>> attributes = {};  ///< of a namespace
   std::vector<Value> items = {};                               ///< of a loop
   std::size_t index = 0;
+  std::size_t level = 0;  ///< how often a recursive loop was called in itself
   Value last_changed = {};
-  const Stmt* macro = nullptr;
-  std::shared_ptr<Scope> scope = {};  ///< where a macro was defined
+  const Stmt* macro = nullptr;        ///< or the recursive loop
+  std::shared_ptr<Scope> scope = {};  ///< where a macro was defined, or a recursive loop stands
 };
 
 std::string_view name(Object::Kind kind) noexcept;
@@ -96,11 +97,12 @@ class Interpreter : public Meter {
 
   Flow execute(const std::vector<StmtId>& body, std::string& out);
   Flow execute(const Stmt& stmt, std::string& out);
-  Flow loop(const Stmt& stmt, std::string& out);
+  Flow loop(const Stmt& stmt, const Value& input, std::size_t level, std::string& out);
+  Value call_loop(const Object& loop, const Arguments& arguments);
   Flow conditional(const Stmt& stmt, std::string& out);
   Flow with(const Stmt& stmt, std::string& out);
   Flow scoped(const std::vector<StmtId>& body, std::string& out);
-  std::vector<Value> loop_items(const Stmt& stmt);
+  std::vector<Value> loop_items(const Stmt& stmt, const Value& input);
   std::string captured(const Stmt& stmt);
   void set_block(const Stmt& stmt);
   void call_block(const Stmt& stmt, std::string& out);

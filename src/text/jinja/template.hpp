@@ -14,7 +14,7 @@ namespace tacet::jinja {
 struct Ast;
 
 /// A Jinja template (https://jinja.palletsprojects.com), as far as chat templates need it: all tags
-/// but inheritance, inclusion and recursive loops. Renders what Python's jinja2 renders with
+/// but inheritance and inclusion. Renders what Python's jinja2 renders with
 /// trim_blocks and lstrip_blocks on; `tojson` is json.dumps without escapes for HTML, as in
 /// transformers. Immutable; any number of threads may use one; copies share.
 class Template {
