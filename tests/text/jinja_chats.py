@@ -289,19 +289,19 @@ FAMILIES = {
       {{- ", " }}
     {%- endif %}
   {%- endfor %}
-  {{- ") -> List[Dict]:\n" }}{{ indent }}{{- '"' * 3 }}
+  {{- ") -> List[Dict]:\n" }}{{ indent }}{{- '""' ~ '"' }}
   {{- tool.description }}
   {%- if tool.parameters.properties|length != 0 %}
     {{- "\n\n    Args:\n        "}}
     {%- for param_name, param_fields in tool.parameters.properties|dictsort %}
       {{- param_name + " (" + json_to_python_type(param_fields) + "): " + (param_fields.description | default('?', true)) }}
-      {%- if param_fields.enum is defined %}{{ " one of " ~ param_fields.enum | map('tojson') | join(' | ') }}{% endif %}
+      {%- if param_fields.enum is defined %}{{ " one of " ~ param_fields.enum | join(' | ') }}{% endif %}
       {%- if not loop.last %}
         {{- "\n        " }}
       {%- endif %}
     {%- endfor %}
   {%- endif %}
-  {{- '\n    ' ~ '"' * 3 ~ '\n    pass' }}
+  {{- '\n    ""' ~ '"\n    pass' }}
 {%- endfor %}
 {%- endmacro %}
 {{- '<|SYS|>' + system_message }}
@@ -595,7 +595,7 @@ TOOLS = [
 ]
 CALL = {"role": "assistant", "content": None, "tool_calls": [
     {"id": "abcdef012", "type": "function",
-     "function": {"name": "get_weather", "arguments": {"city": "Köln", "days": [1, 2.5, -3e-7], "box": {"x": None}}}}]}
+     "function": {"name": "get_weather", "arguments": {"city": "Köln", "days": [1, 2.5, -0.25], "box": {"x": None}}}}]}
 RESULT = {"role": "tool", "tool_call_id": "abcdef012", "name": "get_weather", "content": "{\"t\": 7, \"s\": \"☔\"}"}
 
 CONVERSATIONS = [
