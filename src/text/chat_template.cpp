@@ -53,14 +53,15 @@ Result<void> add_fields(std::string_view json, std::string_view what, Fields& fi
     return fail(Code::invalid_argument, "{} are not a JSON object; write {{...}}.", what);
   }
   const std::size_t known = fields.size();
-  for (const auto& [key, entry] : value->entries()) {
+  for (const Value::Entry& entry : value->entries()) {
+    const std::string& key = entry.first.as_string();
     const auto end = fields.begin() + static_cast<std::ptrdiff_t>(known);
-    const auto place = std::find_if(
-        fields.begin(), end, [&](const auto& field) { return field.first == key.as_string(); });
+    const auto place =
+        std::find_if(fields.begin(), end, [&](const auto& field) { return field.first == key; });
     if (place != end) {
-      place->second = entry;
+      place->second = entry.second;
     } else {
-      fields.emplace_back(key.as_string(), entry);
+      fields.emplace_back(key, entry.second);
     }
   }
   return {};

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "text/jinja/interpreter.hpp"
@@ -55,7 +56,8 @@ Value strftime_now(Interpreter& run, const Value&, const Arguments& arguments) {
       now - std::chrono::floor<std::chrono::seconds>(now));
   std::tm local{};
   const Locale english(newlocale(LC_ALL_MASK, "C", nullptr));
-  if (localtime_r(&seconds, &local) == nullptr || english == nullptr) {
+  if (english == nullptr) throw std::bad_alloc();
+  if (localtime_r(&seconds, &local) == nullptr) {
     return run.raise(Code::unsupported, "the time is one that no calendar has.");
   }
   // One more character, since no text at all is no error.
