@@ -11,6 +11,7 @@
 #include "tacet/chat.hpp"
 #include "tacet/error.hpp"
 #include "tacet/session.hpp"
+#include "tacet/stop.hpp"
 
 namespace tacet {
 
@@ -22,7 +23,9 @@ struct ModelInfo {
   std::uint64_t weight_bytes = 0;
   std::uint32_t context_length = 0;  ///< tokens that the model was trained for
   std::uint32_t vocabulary = 0;
-  std::uint32_t longest_token = 0;  ///< the most bytes that a token stands for
+  /// The most bytes of text that a token stands for; 2^32 - 1 where there is no bound, as with
+  /// tokenizers that fold white space.
+  std::uint32_t longest_token = 0;
   std::uint32_t layers = 0;
   std::uint32_t width = 0;
 };
@@ -54,8 +57,9 @@ class Model {
   const ModelInfo& info() const noexcept;
 
   /// Token ids of `text`, which must be UTF-8. With `special`, control tokens written out
-  /// ("<|im_end|>") become their ids.
-  Result<std::vector<Token>> tokenize(std::string_view text, bool special = false) const;
+  /// ("<|im_end|>") become their ids. Code::stopped if `stop` fired.
+  Result<std::vector<Token>> tokenize(std::string_view text, bool special = false,
+                                      const StopToken& stop = {}) const;
   /// The bytes that `tokens` stand for; control tokens give nothing unless `special`.
   Result<std::string> detokenize(std::span<const Token> tokens, bool special = false) const;
   /// Whether a token ends an answer.
@@ -65,6 +69,10 @@ class Model {
   /// The conversation as the model's own chat template writes it; with `answer`, up to where its
   /// answer starts.
   Result<std::string> render_chat(std::span<const ChatMessage> messages, bool answer = true) const;
+  /// The same with tools, documents, and variables of the template. Code::invalid_argument for text
+  /// that is not the JSON that it should be, and if the template refuses the conversation.
+  Result<std::string> render_chat(std::span<const ChatMessage> messages,
+                                  const ChatOptions& options) const;
 
   Result<Session> new_session(const SessionOptions& options = {}) const;
   /// The plan of a run of `rows` rows whose last row sees `keys` keys.

@@ -59,7 +59,8 @@ std::vector<PromptPart> cut(std::string_view rendered, std::span<const ChatMessa
 }  // namespace
 
 Result<std::vector<PromptPart>> chat_prompt(const Model& model,
-                                            std::span<const ChatMessage> messages) {
+                                            std::span<const ChatMessage> messages,
+                                            const ChatOptions& options) {
   bool spelled = false;
   for (const ChatMessage& message : messages) {
     const Result<bool> spells = spells_control(model, message.content);
@@ -72,7 +73,7 @@ Result<std::vector<PromptPart>> chat_prompt(const Model& model,
     for (ChatMessage& message : marked)
       message.content = fmt::format("{}{}{}", open_mark, number++, close_mark);
   }
-  Result<std::string> rendered = model.render_chat(marked);
+  Result<std::string> rendered = model.render_chat(marked, options);
   if (!rendered) return fail(std::move(rendered));
   if (spelled) return cut(*rendered, messages);
   return std::vector<PromptPart>{{std::move(*rendered), true}};

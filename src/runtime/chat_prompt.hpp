@@ -21,7 +21,8 @@ struct PromptPart {
 /// only where a message spells a control token, since cutting changes how text is tokenized. Fails
 /// as Model::render_chat does.
 Result<std::vector<PromptPart>> chat_prompt(const Model& model,
-                                            std::span<const ChatMessage> messages);
+                                            std::span<const ChatMessage> messages,
+                                            const ChatOptions& options = {});
 
 /// Refuses, without tokenizing it, a text of `bytes` that is too long for `context` whatever its
 /// tokens are. Error: context_full.

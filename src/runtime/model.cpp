@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "runtime/model_impl.hpp"
 #include "runtime/session_impl.hpp"
@@ -78,6 +79,7 @@ Result<void> check_plan(const ModelImpl& model) {
 }
 
 std::uint32_t longest_token(const Tokenizer& tokenizer) {
+  if (!tokenizer.piece_by_piece()) return std::numeric_limits<std::uint32_t>::max();
   std::size_t longest = 0;
   for (std::size_t i = 0; i < tokenizer.size(); ++i)
     longest = std::max(longest, tokenizer.piece(static_cast<Token>(i), true).size());
@@ -179,8 +181,9 @@ const ModelInfo& Model::info() const noexcept {
   return impl_->info();
 }
 
-Result<std::vector<Token>> Model::tokenize(std::string_view text, bool special) const {
-  return guard([&] { return impl_->tokenizer().encode(text, special); });
+Result<std::vector<Token>> Model::tokenize(std::string_view text, bool special,
+                                           const StopToken& stop) const {
+  return guard([&] { return impl_->tokenizer().encode(text, special, stop); });
 }
 
 Result<std::string> Model::detokenize(std::span<const Token> tokens, bool special) const {
@@ -196,7 +199,13 @@ std::optional<Token> Model::start_token() const noexcept {
 }
 
 Result<std::string> Model::render_chat(std::span<const ChatMessage> messages, bool answer) const {
-  return guard([&] { return impl_->chat_template().render(messages, answer); });
+  return guard(
+      [&] { return impl_->chat_template().render(messages, ChatOptions{.answer = answer}); });
+}
+
+Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,
+                                       const ChatOptions& options) const {
+  return guard([&] { return impl_->chat_template().render(messages, options); });
 }
 
 Result<Session> Model::new_session(const SessionOptions& options) const {

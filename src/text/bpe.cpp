@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <string_view>
 
 #include "formats/gguf/value.hpp"
-#include "text/byte_alphabet.hpp"
 #include "text/hash.hpp"
 
 namespace tacet {
@@ -18,18 +18,14 @@ std::size_t hash_pair(std::int32_t first, std::int32_t second, std::uint64_t see
 }
 
 /// Orders a heap so that the best rank is on top, and of equal ones the leftmost.
-bool worse(const ByteBpe::Scratch::Candidate& a, const ByteBpe::Scratch::Candidate& b) noexcept {
+bool worse(const Bpe::Scratch::Candidate& a, const Bpe::Scratch::Candidate& b) noexcept {
   return a.rank != b.rank ? a.rank > b.rank : a.left > b.left;
 }
 
 }  // namespace
 
-Result<ByteBpe> ByteBpe::build(std::span<const std::string> merges, const PieceTable& texts) {
-  ByteBpe bpe;
-  for (std::size_t byte = 0; byte < 256; ++byte) {
-    const char raw = static_cast<char>(byte);
-    bpe.byte_ids_[byte] = texts.find(to_byte_alphabet({&raw, 1})).value_or(-1);
-  }
+Result<Bpe> Bpe::build(std::span<const std::string> merges, const PieceTable& texts) {
+  Bpe bpe;
   if (merges.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     return fail(Code::corrupt,
                 "The vocabulary has {} merges, more than any model can use; convert the model "
@@ -72,7 +68,7 @@ Result<ByteBpe> ByteBpe::build(std::span<const std::string> merges, const PieceT
               "The merges of the vocabulary are made to be slow to find; use another model.");
 }
 
-bool ByteBpe::fill(std::span<const Slot> merges, std::uint64_t seed) {
+bool Bpe::fill(std::span<const Slot> merges, std::uint64_t seed) {
   seed_ = seed;
   count_ = 0;
   slots_.assign(std::bit_ceil(merges.size() * 2 + 1), {});
@@ -92,7 +88,7 @@ bool ByteBpe::fill(std::span<const Slot> merges, std::uint64_t seed) {
   return true;
 }
 
-const ByteBpe::Slot* ByteBpe::find(std::int32_t first, std::int32_t second) const noexcept {
+const Bpe::Slot* Bpe::find(std::int32_t first, std::int32_t second) const noexcept {
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash_pair(first, second, seed_) & mask;
   while (slots_[slot].first >= 0) {
@@ -102,7 +98,7 @@ const ByteBpe::Slot* ByteBpe::find(std::int32_t first, std::int32_t second) cons
   return nullptr;
 }
 
-void ByteBpe::push(std::int32_t left, Scratch& scratch) const {
+void Bpe::push(std::int32_t left, Scratch& scratch) const {
   if (left < 0) return;
   const Scratch::Symbol& symbol = scratch.symbols[static_cast<std::size_t>(left)];
   if (symbol.next < 0) return;
@@ -113,25 +109,19 @@ void ByteBpe::push(std::int32_t left, Scratch& scratch) const {
   std::push_heap(scratch.heap.begin(), scratch.heap.end(), worse);
 }
 
-Result<void> ByteBpe::encode_word(std::string_view word, Scratch& scratch,
-                                  std::vector<std::int32_t>& ids) const {
+void Bpe::encode(std::span<const std::int32_t> word, Scratch& scratch, StopPoll& poll,
+                 std::vector<std::int32_t>& ids) const {
   auto& symbols = scratch.symbols;
   symbols.clear();
   scratch.heap.clear();
   for (std::size_t i = 0; i < word.size(); ++i) {
-    const auto byte = static_cast<std::uint8_t>(word[i]);
-    if (byte_ids_[byte] < 0) {
-      return fail(Code::unsupported,
-                  "The vocabulary has no token for the byte 0x{:02X}; leave that character out.",
-                  byte);
-    }
     const auto index = static_cast<std::int32_t>(i);
-    symbols.push_back({byte_ids_[byte], index - 1, i + 1 < word.size() ? index + 1 : -1});
+    symbols.push_back({word[i], index - 1, i + 1 < word.size() ? index + 1 : -1});
   }
   for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
     push(static_cast<std::int32_t>(i), scratch);
   }
-  while (!scratch.heap.empty()) {
+  while (!scratch.heap.empty() && !poll.fired()) {
     const Scratch::Candidate best = scratch.heap.front();
     std::pop_heap(scratch.heap.begin(), scratch.heap.end(), worse);
     scratch.heap.pop_back();
@@ -151,7 +141,6 @@ Result<void> ByteBpe::encode_word(std::string_view word, Scratch& scratch,
     ids.push_back(symbol.id);
     i = symbol.next;
   }
-  return {};
 }
 
 }  // namespace tacet

@@ -1,8 +1,10 @@
 #include "text/chat_template.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "text/jinja/json.hpp"
 #include "text/jinja/template.hpp"
 #include "text/tokenizer.hpp"
 #include "text/utf8.hpp"
@@ -28,6 +30,53 @@ tl::unexpected<Error> unusable(const Error& error) {
   std::string_view cause = error.message();
   if (cause.ends_with('.')) cause.remove_suffix(1);
   return fail(error.code(), "The file's chat template can not be used ({}); {}.", cause, kRemedy);
+}
+
+using Fields = std::vector<std::pair<std::string, Value>>;
+
+/// A JSON array; none if there is no text.
+Result<Value> array_of(std::string_view json, std::string_view what) {
+  if (json.empty()) return Value::none();
+  auto value = jinja::parse_json(json, what);
+  if (value && !value->is(Value::Kind::list)) {
+    return fail(Code::invalid_argument, "{} are not a JSON array; write [...].", what);
+  }
+  return value;
+}
+
+/// Puts the entries of a JSON object in their places among `fields`, or behind them.
+Result<void> add_fields(std::string_view json, std::string_view what, Fields& fields) {
+  if (json.empty()) return {};
+  auto value = jinja::parse_json(json, what);
+  if (!value) return fail(std::move(value));
+  if (!value->is(Value::Kind::dict)) {
+    return fail(Code::invalid_argument, "{} are not a JSON object; write {{...}}.", what);
+  }
+  const std::size_t known = fields.size();
+  for (const Value::Entry& entry : value->entries()) {
+    const std::string& key = entry.first.as_string();
+    const auto end = fields.begin() + static_cast<std::ptrdiff_t>(known);
+    const auto place =
+        std::find_if(fields.begin(), end, [&](const auto& field) { return field.first == key; });
+    if (place != end) {
+      place->second = entry.second;
+    } else {
+      fields.emplace_back(key, entry.second);
+    }
+  }
+  return {};
+}
+
+Result<Value> turn_of(const ChatMessage& message) {
+  for (const std::string* text : {&message.role, &message.content}) {
+    if (auto valid = check_utf8(*text); !valid) return fail(std::move(valid));
+  }
+  Fields fields = {{"role", Value::string(message.role)},
+                   {"content", Value::string(message.content)}};
+  if (auto done = add_fields(message.fields, "The fields of a message", fields); !done) {
+    return fail(std::move(done));
+  }
+  return Value::dict(std::move(fields));
 }
 
 std::string text_of(const Tokenizer& tokenizer, std::optional<std::int32_t> id) {
@@ -75,23 +124,30 @@ std::string_view ChatTemplate::warning() const noexcept {
 }
 
 Result<std::string> ChatTemplate::render(std::span<const ChatMessage> messages,
-                                         bool add_generation_prompt) const {
+                                         const ChatOptions& options) const {
   if (!impl_->source) return tl::unexpected(impl_->source.error());
   std::vector<Value> turns;
   turns.reserve(messages.size());
   for (const ChatMessage& message : messages) {
-    for (const std::string* text : {&message.role, &message.content}) {
-      if (auto valid = check_utf8(*text); !valid) return fail(std::move(valid));
-    }
-    turns.push_back(Value::dict(
-        {{"role", Value::string(message.role)}, {"content", Value::string(message.content)}}));
+    auto turn = turn_of(message);
+    if (!turn) return fail(std::move(turn));
+    turns.push_back(std::move(*turn));
   }
-  const Value context =
-      Value::dict({{"messages", Value::list(std::move(turns))},
-                   {"add_generation_prompt", Value::boolean(add_generation_prompt)},
-                   {"bos_token", Value::string(impl_->bos)},
-                   {"eos_token", Value::string(impl_->eos)}});
-  auto text = impl_->source->render(context);
+  auto tools = array_of(options.tools, "The tools");
+  if (!tools) return fail(std::move(tools));
+  auto documents = array_of(options.documents, "The documents");
+  if (!documents) return fail(std::move(documents));
+  Fields context = {{"messages", Value::list(std::move(turns))},
+                    {"tools", std::move(*tools)},
+                    {"documents", std::move(*documents)},
+                    {"add_generation_prompt", Value::boolean(options.answer)},
+                    {"bos_token", Value::string(impl_->bos)},
+                    {"eos_token", Value::string(impl_->eos)}};
+  if (auto done = add_fields(options.variables, "The variables of the template", context); !done) {
+    return fail(std::move(done));
+  }
+  const auto now = options.time.value_or(std::chrono::system_clock::now());
+  auto text = impl_->source->render(Value::dict(std::move(context)), {}, now);
   if (text || text.error().code() == Code::invalid_argument) return text;
   return unusable(text.error());
 }

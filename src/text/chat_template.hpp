@@ -26,12 +26,12 @@ class ChatTemplate {
   /// there is none and ChatML is no form that the vocabulary knows. Empty: nothing.
   std::string_view warning() const noexcept;
 
-  /// The prompt. `add_generation_prompt`: with the opening of the assistant's next turn. Encode it
-  /// with `parse_special`. Fails with invalid_argument if the template refuses the conversation,
+  /// The prompt. Encode it with `parse_special`. Fails with invalid_argument if the template
+  /// refuses the conversation and for texts that are not UTF-8 or not the JSON that they should be,
   /// with corrupt (and the line) if the template is not Jinja, and with unsupported for what is not
   /// known here and if it needs more than its share of steps or memory.
   Result<std::string> render(std::span<const ChatMessage> messages,
-                             bool add_generation_prompt) const;
+                             const ChatOptions& options = {}) const;
 
   ~ChatTemplate();
   ChatTemplate(const ChatTemplate&);

@@ -57,7 +57,8 @@ Result<Pattern> Pattern::compile(std::string_view source, bool jit) {
   return Pattern(std::move(owner));
 }
 
-Result<void> Pattern::cut(std::string_view text, std::vector<std::string_view>& pieces) const {
+Result<void> Pattern::cut(std::string_view text, StopPoll& poll,
+                          std::vector<std::string_view>& pieces) const {
   const auto* code = static_cast<const pcre2_code*>(code_.get());
   const MatchData data(pcre2_match_data_create_from_pattern(code, nullptr));
   const MatchContext context(pcre2_match_context_create(nullptr));
@@ -68,7 +69,7 @@ Result<void> Pattern::cut(std::string_view text, std::vector<std::string_view>& 
 
   std::size_t position = 0;  // behind the last piece
   std::size_t search = 0;    // where the next match may start
-  while (search < text.size()) {
+  while (search < text.size() && !poll.fired(8)) {
     const auto match = [&](std::uint32_t options) {
       return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), search,
                          options | PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, data.get(), context.get());

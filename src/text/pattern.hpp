@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "text/stop_poll.hpp"
 
 namespace tacet {
 
@@ -18,8 +19,9 @@ class Pattern {
 
   /// Appends to `pieces` the matches in `text` and what stands between them, in order. `text` must
   /// be valid UTF-8 (see check_utf8). Fails with unsupported if a match takes more steps than are
-  /// granted.
-  Result<void> cut(std::string_view text, std::vector<std::string_view>& pieces) const;
+  /// granted. Ends early if `poll` fired.
+  Result<void> cut(std::string_view text, StopPoll& poll,
+                   std::vector<std::string_view>& pieces) const;
 
  private:
   explicit Pattern(std::shared_ptr<const void> code) : code_(std::move(code)) {}

@@ -12,10 +12,10 @@ namespace tacet {
 
 /// How the models of one pre-tokenizer cut text, and what else they have in common.
 struct PreTokenizerRule {
-  std::string_view name;                   ///< `tokenizer.ggml.pre`
-  std::vector<std::string_view> patterns;  ///< PCRE2, applied one after the other
-  bool ignore_merges = false;  ///< a word that is a token is taken whole, without merging
-  bool add_bos = false;        ///< unless the file says otherwise
+  std::vector<std::string_view> names;  ///< as `tokenizer.ggml.pre` gives them
+  std::vector<std::string> patterns;    ///< PCRE2, each applied to the pieces of the one before
+  bool ignore_merges = false;           ///< a word that is a token is taken whole, without merging
+  bool add_bos = false;                 ///< unless the file says otherwise
 };
 
 /// Cuts text into the words that are then merged each on its own. Immutable; any number of threads
@@ -28,7 +28,8 @@ class PreTokenizer {
 
   /// The words of `text` in order; together they are all of it. `text` must be valid UTF-8. Fails
   /// with unsupported if a match needs more steps or memory than is granted; the time is bounded.
-  Result<std::vector<std::string_view>> split(std::string_view text) const;
+  /// Ends early if `poll` fired.
+  Result<std::vector<std::string_view>> split(std::string_view text, StopPoll& poll) const;
 
   const PreTokenizerRule& rule() const noexcept { return rule_; }
 

@@ -65,6 +65,27 @@ Result<void> read_types(const Gguf& file, std::vector<std::int32_t>& target) {
   return {};
 }
 
+Result<void> read_scores(const Gguf& file, std::vector<float>& target) {
+  constexpr std::string_view kKey = "tokenizer.ggml.scores";
+  if (file.find_metadata(kKey) == nullptr) return {};
+  auto values = file.float_array(kKey);
+  if (!values) return fail(std::move(values));
+  target = std::move(*values);
+  return {};
+}
+
+Result<void> read_charsmap(const Gguf& file, std::string& target) {
+  constexpr std::string_view kKey = "tokenizer.ggml.precompiled_charsmap";
+  const Metadata* entry = file.find_metadata(kKey);
+  if (entry == nullptr) return {};
+  if (entry->type != MetadataType::array ||
+      (entry->element != MetadataType::u8 && entry->element != MetadataType::i8)) {
+    return fail(Code::corrupt, "{} is not an array of bytes; convert the model again.", kKey);
+  }
+  target.assign(reinterpret_cast<const char*>(entry->payload.data()), entry->payload.size());
+  return {};
+}
+
 }  // namespace
 
 Result<VocabularyData> vocabulary_from_gguf(const Gguf& file) {
@@ -78,13 +99,22 @@ Result<VocabularyData> vocabulary_from_gguf(const Gguf& file) {
       read_string(file, "tokenizer.ggml.pre", data.pre),
       read_strings(file, kTokens, data.tokens),
       read_types(file, data.token_types),
+      read_scores(file, data.scores),
       read_strings(file, "tokenizer.ggml.merges", data.merges),
       read_id(file, "tokenizer.ggml.bos_token_id", data.bos),
       read_id(file, "tokenizer.ggml.eos_token_id", data.eos),
       read_id(file, "tokenizer.ggml.eot_token_id", data.eot),
       read_id(file, "tokenizer.ggml.padding_token_id", data.padding),
+      read_id(file, "tokenizer.ggml.unknown_token_id", data.unknown),
+      read_id(file, "tokenizer.ggml.cls_token_id", data.classifier),
+      read_id(file, "tokenizer.ggml.seperator_token_id", data.separator),  // spelled so
       read_flag(file, "tokenizer.ggml.add_bos_token", data.add_bos),
       read_flag(file, "tokenizer.ggml.add_eos_token", data.add_eos),
+      read_flag(file, "tokenizer.ggml.add_space_prefix", data.add_space_prefix),
+      read_flag(file, "tokenizer.ggml.remove_extra_whitespaces", data.remove_extra_whitespaces),
+      read_flag(file, "tokenizer.ggml.normalizer.lowercase", data.lowercase),
+      read_flag(file, "tokenizer.ggml.normalizer.strip_accents", data.strip_accents),
+      read_charsmap(file, data.charsmap),
       read_string(file, "tokenizer.chat_template", data.chat_template),
   };
   for (const Result<void>& step : steps) {

@@ -61,6 +61,10 @@ class Code(Case):
         self.compiles('#include "graph/builder.hpp"\n#include "models/architecture.hpp"\n#include "ops/ops.hpp"\n'
                       f"namespace tacet::models {{\n{graph}}}\n")
 
+    def test_text(self):
+        prompt, = blocks("docs/text.md")
+        self.compiles(prompt, *WARNINGS)
+
     def test_stops(self):
         cpp, = blocks("docs/stop-contract.md")
         c, = blocks("docs/stop-contract.md", "c")

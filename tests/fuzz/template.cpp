@@ -5,6 +5,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "text/jinja/json.hpp"
 #include "text/jinja/template.hpp"
 #include "text/utf8.hpp"
 
@@ -14,6 +15,17 @@ using tacet::jinja::Value;
 
 Value message(const char* role, const char* content) {
   return Value::dict({{"role", Value::string(role)}, {"content", Value::string(content)}});
+}
+
+constexpr const char* kTools =
+    R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object",
+    "properties": {"x": {"type": ["string", "null"], "enum": ["a", null, 1.5]}}, "required": []}}}])";
+
+/// Children within children.
+Value tree(int depth) {
+  std::vector<Value> children;
+  for (int i = 0; i < depth; ++i) children.push_back(tree(depth - 1));
+  return Value::dict({{"v", Value::integer(depth)}, {"c", Value::list(std::move(children))}});
 }
 
 Value make_context() {
@@ -38,6 +50,8 @@ Value make_context() {
        {"users", Value::list({message("Ann", "x"), message("bob", "")})},
        {"t", Value::boolean(true)},
        {"x", Value::number(-2.5)},
+       {"tree", tree(4)},
+       {"tools", tacet::jinja::parse_json(kTools, "The tools").value()},
        {"none_at_all", Value::none()}});
 }
 

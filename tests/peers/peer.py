@@ -1,4 +1,4 @@
-"""llama.cpp as a peer: npm's node-llama-cpp with its prebuilt CPU binary, installed once into build/peers."""
+"""Peers from npm, installed once into build/peers: llama.cpp (node-llama-cpp with its prebuilt CPU binary) and jinja."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 VERSION = "3.22.1"
+JINJA_VERSION = "0.5.11"
 MINUTES_TO_INSTALL = 4
 SECONDS_TO_ANSWER = 240
 # With these codes the registry did answer, and the pinned version is wrong: a failure, not a reason to skip.
@@ -45,12 +46,22 @@ def install():
     binary = BINARIES.get(platform.machine())
     if platform.system() != "Linux" or not binary:
         raise Absent(f"node-llama-cpp has no binary for {platform.system()} on {platform.machine()}")
+    return install_packages(f"node-llama-cpp-{VERSION}",
+                            [f"node-llama-cpp@{VERSION}", f"@node-llama-cpp/{binary}@{VERSION}"])
+
+
+def install_jinja():
+    """The same with Hugging Face's jinja, which is JavaScript alone."""
+    return install_packages(f"jinja-{JINJA_VERSION}", [f"@huggingface/jinja@{JINJA_VERSION}"])
+
+
+def install_packages(name, packages):
     check_node()
-    home = ROOT / "build/peers" / f"node-llama-cpp-{VERSION}"
+    home = ROOT / "build/peers" / name
     if not home.exists():
         fresh = home.with_name(f"{home.name}.{os.getpid()}")
         try:
-            fetch(fresh, binary)
+            fetch(fresh, name, packages)
             if not home.exists():
                 fresh.rename(home)
         finally:
@@ -58,14 +69,13 @@ def install():
     return home / "node_modules"
 
 
-def fetch(folder, binary):
+def fetch(folder, name, packages):
     # Optional dependencies are the binaries of every other platform and GPU, hundreds of megabytes.
-    print(f"installing node-llama-cpp {VERSION} from the npm registry", flush=True)
+    print(f"installing {name} from the npm registry", flush=True)
     folder.mkdir(parents=True)
     (folder / "package.json").write_text('{"private": true}\n')
     command = ["npm", "install", "--prefix", folder, "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund",
-               "--fetch-retries=1", "--fetch-timeout=30000", "--loglevel=error",
-               f"node-llama-cpp@{VERSION}", f"@node-llama-cpp/{binary}@{VERSION}"]
+               "--fetch-retries=1", "--fetch-timeout=30000", "--loglevel=error", *packages]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=60 * MINUTES_TO_INSTALL, env=environment())
@@ -76,7 +86,7 @@ def fetch(folder, binary):
         code = re.search(r"^npm error code (\S+)", done.stdout, re.MULTILINE)
         reason = code[1] if code else f"exit code {done.returncode}"
         error = Broken if reason in OUR_FAULT else Absent
-        raise error(f"npm could not install node-llama-cpp {VERSION}: {reason}")
+        raise error(f"npm could not install {name}: {reason}")
 
 
 class Peer:
@@ -99,7 +109,7 @@ class Peer:
             watch.cancel()
         if not line:
             said = f"gave no answer within {SECONDS_TO_ANSWER} s, or ended (code {self.process.poll()})"
-            raise Broken(f"llama.cpp {said}")
+            raise Broken(f"the peer {said}")
         return json.loads(line)
 
     def __enter__(self):

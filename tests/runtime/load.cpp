@@ -44,7 +44,7 @@ TEST(Load, SaysNothingOfAGoodModel) {
   const ModelPointer model = patched({}, warnings);
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(warnings, Lines{});
-  EXPECT_TRUE(model->chat_template().render(kQuestion, true).has_value());
+  EXPECT_TRUE(model->chat_template().render(kQuestion).has_value());
 }
 
 TEST(Load, ABadTemplateLeavesPromptsWithoutOne) {
@@ -53,7 +53,7 @@ TEST(Load, ABadTemplateLeavesPromptsWithoutOne) {
   ASSERT_NE(model, nullptr);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(warnings[0].find("--raw"), std::string::npos) << warnings[0];
-  EXPECT_FALSE(model->chat_template().render(kQuestion, true).has_value());
+  EXPECT_FALSE(model->chat_template().render(kQuestion).has_value());
   const auto session = new_session(model);
   EXPECT_FALSE(question(model).empty());
 }

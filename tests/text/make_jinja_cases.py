@@ -4,12 +4,15 @@
 Run by hand (python3 with jinja2 3.1) when a case is added; the tests read the file. The environment is the one that
 transformers uses for chat templates."""
 
+import datetime
 import json
 import pathlib
 
 import jinja2
-from jinja2.ext import loopcontrols
+from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+import jinja_chats
 
 
 def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
@@ -21,8 +24,24 @@ def raise_exception(message):
     raise jinja2.exceptions.TemplateError(message)
 
 
+class Generation(Extension):
+    """The tag around what the assistant said, which only marks it."""
+    tags = {"generation"}
+
+    def parse(self, parser):
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(["name:endgeneration"], drop_needle=True)
+        return jinja2.nodes.CallBlock(self.call_method("said"), [], [], body).set_lineno(line)
+
+    def said(self, caller):
+        return caller()
+
+
+NOW = datetime.datetime(2026, 3, 4, 15, 6, 7, 89)  # local time, in tests/text/jinja.cpp too
+
 ENVIRONMENT = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True,
-                                            extensions=[loopcontrols])
+                                            extensions=[loopcontrols, Generation])
+ENVIRONMENT.globals["strftime_now"] = NOW.strftime
 ENVIRONMENT.filters["tojson"] = tojson
 ENVIRONMENT.globals["raise_exception"] = raise_exception
 
@@ -404,6 +423,63 @@ users | map(attribute="name", default=none) | list
 namespace({"a": 1}, a=2).a
 dict({"a": 1}, a=2, b=3)
 d.get("zz", 4)
+strftime_now("%d %b %Y")
+strftime_now("%Y-%m-%d %H:%M:%S.%f|%A %B %-d|%j %p %I %y %a|%z%Z|%%|é")
+strftime_now("")
+"%s and %r" % ("a", "b")
+"%s" % s
+"%d%%" % 5
+"%5d|%-5d|%05d|%+d|% d|%x|%X|%#x|%o|%i" % (42, 42, 42, 42, 42, 255, 255, 255, 8, 3.9)
+"%d" % -3.9
+"%.2f|%8.3f|%-8.1f|%08.2f|%e|%g|%G" % (3.14159, 2.5, 2.25, -1.5, 12345.678, 0.00001, 1e20)
+"%f|%.0f|%g|%g" % (1, 2.5, 100000, 1000000)
+"%10s|%-10s|%.2s|%c" % ("é", "é", "éèà", "x")
+"%(name)s is %(age)d" % users[0]
+"%s" % [1, 2]
+"%s" % (none,)
+"%s %s" | format("a", 1)
+"%(x)s" | format(x=5)
+"{} {}".format("a", 1)
+"{0}{1}{0} {{}} {k}".format("a", 1, k=none)
+"abc".isalpha() ~ "ab1".isalpha() ~ "".isalpha() ~ "é".isalpha() ~ "漢".isalpha()
+"ab1".isalnum() ~ "a b".isalnum() ~ "½".isalnum()
+" \t\n".isspace() ~ "".isspace()
+"ABC".isupper() ~ "aB".isupper() ~ "1".isupper() ~ "É1".isupper()
+"abc".islower() ~ "aB".islower() ~ "1".islower()
+"aBcÉé1".swapcase()
+"ab".ljust(5) ~ "|" ~ "ab".rjust(5, "*") ~ "|" ~ "ab".center(5) ~ "|" ~ "abc".center(6, "-") ~ "|" ~ "abcd".ljust(2)
+"5".zfill(3) ~ "-5".zfill(4) ~ "+".zfill(3) ~ "abc".zfill(2) ~ "-é".zfill(1)
+"abcb".index("b") ~ "abcb".rindex("b") ~ "abcb".index("b", 2)
+"a=b=c".partition("=")
+"a=b=c".rpartition("=")
+"abc".partition("=")
+"abc".rpartition("=")
+{"a": 1}.copy()
+[1, 2, 3, 4, 5] | batch(2) | list
+[1, 2, 3, 4, 5] | batch(2, "x") | list
+[1, 2, 3, 4, 5] | batch(9) | list
+[] | batch(2) | list
+[1, 2, 3, 4, 5] | slice(3) | list
+[1, 2, 3, 4, 5] | slice(3, "x") | list
+[1, 2] | slice(4, 0) | list
+"abc" | center(9) ~ "|"
+"abcd" | center(9) ~ "|"
+"abc" | center(8) ~ "|"
+"hello big world" | truncate(9)
+"hello big world" | truncate(9, true)
+"hello big world" | truncate(9, false, "..", 0)
+"hello big world" | truncate(11, leeway=4)
+"hello big world" | truncate(11, leeway=3)
+"hellobigworld" | truncate(9, end="")
+"ééééé ééééé" | truncate(7, leeway=0)
+"It's a_b c-d é 12" | wordcount
+none is sameas none
+true is sameas true
+1 is sameas true
+"upper" is filter
+"nope" is filter
+"odd" is test
+"nope" is test
 """.strip("\n").split("\n")
 
 # Whole templates: (name, template, context).
@@ -456,6 +532,11 @@ TEMPLATES = [
     ("none methods", "{{ 'x' if m.content is none else m.content }}{{ m.content or 'y' }}", {"m": {"content": None}}),
     ("string tests", "{% if m.content is string %}s{% else %}{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% endif %}{% endfor %}{% endif %}", {"m": {"content": [{"type": "text", "text": "q"}, {"type": "image"}]}}),
     ("unicode names", "{{ é }}", {"é": "ok"}),
+    ("recursive loop", "{% for n in t recursive %}[{{ loop.depth }}{{ loop.depth0 }}{{ loop.index }}{{ n.v }}{% if n.c %}{{ loop(n.c) }}{% endif %}]{% endfor %}", {"t": [{"v": "a", "c": [{"v": "b"}, {"v": "c", "c": [{"v": "d"}]}]}, {"v": "e", "c": []}]}),
+    ("recursive loop with a filter and else", "{% for n in t if n.v != 'b' recursive %}{{ n.v }}({{ loop(n.c) }}){{ x }}{% set x = 1 %}{% else %}-{% endfor %}", {"t": [{"v": "a", "c": [{"v": "b"}, {"v": "c", "c": []}]}], "x": 0}),
+    ("recursive loop through a name", "{% for n in t recursive %}{% set outer = loop %}{% for c in n %}{{ outer(c) if c is not number else c }}{% endfor %};{% endfor %}", {"t": [[1, [[2, 3]]], [4]]}),
+    ("generation", "a\n{% generation %}\n  {{ 1 }}{% set y = 2 %}\n{% endgeneration %}\nb{{ y is defined }}", {}),
+    ("generation minus", "a {%- generation -%} {{ 1 }} {%- endgeneration -%} b", {}),
     ("inline if in set", "{% set x = 'a' if false %}[{{ x }}]", {}),
 ]
 
@@ -693,11 +774,16 @@ def main():
         for number, conversation in enumerate(CONVERSATIONS):
             context = {"bos_token": "<s>", "eos_token": "</s>", **conversation}
             cases.append((f"{name} {number}", template, context))
+    for name, template in jinja_chats.FAMILIES.items():
+        for number, conversation in enumerate(jinja_chats.CONVERSATIONS):
+            context = {"bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": True, **conversation}
+            cases.append((f"{name} {number}", template, context))
     rows = []
     for name, template, context in cases:
         shared = context is VARIABLES
         expected = render(template, context)
-        if expected is None and not name.split(" ")[0] in CHATS and not name.startswith("system first"):
+        known = {*CHATS, *jinja_chats.FAMILIES}
+        if expected is None and not name.split(" ")[0] in known and not name.startswith("system first"):
             print("fails in Python:", name)
         rows.append({"name": name, "template": template, "expected": expected,
                      **({} if shared else {"context": context})})

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "small_vocabulary.hpp"
+#include "text/pre_tokenizer.hpp"
 #include "text/utf8.hpp"
 
 namespace tacet {
@@ -29,7 +30,7 @@ void expect_error(const VocabularyData& data, Code code, std::string_view part) 
   const std::string_view message = tokenizer.error().message();
   EXPECT_NE(message.find(part), std::string_view::npos) << message;
   EXPECT_NE(message.find("; "), std::string_view::npos) << "no remedy in: " << message;
-  EXPECT_LT(message.size(), 400U);
+  EXPECT_LT(message.size(), 700U);
   EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) {
     return c >= ' ' && c <= '~';
   })) << message;
@@ -120,7 +121,7 @@ TEST(Tokenizer, first_of_equal_tokens_wins) {
 TEST(Tokenizer, refuses_vocabularies_that_contradict_themselves) {
   const VocabularyData good = small_vocabulary({{"a", "b"}});
   VocabularyData data = good;
-  data.model = "bert";
+  data.model = "rwkv";
   expect_error(data, Code::unsupported, "gpt2");
   data = good;
   data.pre = "klingon";
@@ -241,10 +242,17 @@ TEST(Tokenizer, may_be_shared_and_moved) {
   EXPECT_EQ(right, std::vector<int>(4, 200));
 }
 
+const StopToken kNoStop;
+
+Result<std::vector<std::string_view>> split(const PreTokenizer& cutter, std::string_view text) {
+  StopPoll poll(kNoStop);
+  return cutter.split(text, poll);
+}
+
 TEST(PreTokenizer, cuts_words_as_the_models_do) {
   const auto words = [](std::string_view name, std::string_view text) {
     const PreTokenizer cutter = PreTokenizer::build(name).value();
-    const std::vector<std::string_view> views = cutter.split(text).value();
+    const std::vector<std::string_view> views = split(cutter, text).value();
     std::vector<std::string> result(views.begin(), views.end());
     return result;
   };
@@ -260,19 +268,20 @@ TEST(PreTokenizer, cuts_words_as_the_models_do) {
 
 TEST(PreTokenizer, cuts_the_same_without_jit) {
   std::mt19937 random(5);
-  for (const char* name : {"qwen2", "llama-bpe", "gpt-2"}) {
+  for (const char* name : {"qwen2", "llama-bpe", "gpt-2", "gpt-4o", "tekken", "deepseek-llm",
+                           "deepseek-v3", "smollm"}) {
     const PreTokenizer compiled = PreTokenizer::build(name).value();
     const PreTokenizer interpreted = PreTokenizer::build(name, false).value();
     for (int round = 0; round < 200; ++round) {
       const std::string text = random_text(random, 80);
-      ASSERT_EQ(compiled.split(text).value(), interpreted.split(text).value()) << text;
+      ASSERT_EQ(split(compiled, text).value(), split(interpreted, text).value()) << text;
     }
     for (const char* unit : {"a", " ", "\n ", "?", " \u00A0", "1"}) {
       std::string text;
       while (text.size() < (1U << 18)) text += unit;
-      const auto words = interpreted.split(text);
+      const auto words = split(interpreted, text);
       ASSERT_TRUE(words.has_value()) << words.error().message();
-      EXPECT_EQ(*words, compiled.split(text).value());
+      EXPECT_EQ(*words, split(compiled, text).value());
     }
   }
 }
@@ -283,7 +292,8 @@ TEST(Pattern, gives_up_on_what_runs_away) {
     // Exponential: every way to divide the letters is tried.
     const Pattern pattern = Pattern::compile("(?:a|aa)+c|(?:a+)+$", jit).value();
     std::vector<std::string_view> pieces;
-    const auto done = pattern.cut(text, pieces);
+    StopPoll poll(kNoStop);
+    const auto done = pattern.cut(text, poll, pieces);
     ASSERT_FALSE(done.has_value());
     EXPECT_EQ(done.error().code(), Code::unsupported);
   }

@@ -51,7 +51,7 @@ TEST(TokenizerBounds, PairsThatDifferInHighBitsOnly) {
   for (std::size_t k = 0; k < kSeconds; ++k) texts.push_back("b" + std::to_string(k));
   const PieceTable table = PieceTable::build(store_of(texts)).value();
   const Stopwatch watch;
-  const auto bpe = ByteBpe::build(merges, table);
+  const auto bpe = Bpe::build(merges, table);
   EXPECT_LT(watch.seconds(), 2 * kSlower);
   ASSERT_TRUE(bpe.has_value());
   EXPECT_EQ(bpe->merge_count(), merges.size());
@@ -90,7 +90,7 @@ TEST(TokenizerBounds, PairsThatCollide) {
       merges.push_back(text(first) + " " + text(second));
     }
     const PieceTable table = PieceTable::build(store_of(texts)).value();
-    const auto bpe = ByteBpe::build(merges, table);
+    const auto bpe = Bpe::build(merges, table);
     if (seeds == 1) {
       ASSERT_TRUE(bpe.has_value()) << "another seed helps";
       continue;

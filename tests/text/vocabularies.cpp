@@ -77,7 +77,9 @@ TEST_P(RealVocabulary, decodes_random_text) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shared, RealVocabulary, testing::Values("qwen2", "llama-bpe", "gpt-2"),
+INSTANTIATE_TEST_SUITE_P(Shared, RealVocabulary,
+                         testing::Values("qwen2", "llama-bpe", "gpt-2", "deepseek-llm",
+                                         "llama-spm"),
                          [](const auto& parameter) {
                            std::string name = parameter.param;
                            std::erase(name, '-');
@@ -92,7 +94,7 @@ TEST(EmbeddedModel, has_a_tokenizer_and_a_template) {
   EXPECT_FALSE(tokenizer.add_bos());
   const ChatTemplate chat = ChatTemplate::build(tokenizer);
   const std::vector<ChatMessage> messages = {{"user", "What is 17 + 25?"}};
-  const auto prompt = chat.render(messages, true);
+  const auto prompt = chat.render(messages);
   ASSERT_TRUE(prompt.has_value()) << prompt.error().message();
   EXPECT_EQ(*prompt, "<|im_start|>user\nWhat is 17 + 25?<|im_end|>\n<|im_start|>assistant\n");
   const std::vector<std::int32_t> expected = {1022, 291, 198, 320, 317,  220, 16,   22,  415,

@@ -95,7 +95,8 @@ struct Stmt {
     data,          ///< text
     output,        ///< expressions
     conditional,   ///< branches
-    loop,          ///< for target in expression [if condition] body, else branches[0]
+    loop,          ///< for target in expression [if condition] body, else branches[0]; text is
+                   ///< "recursive" if the loop may be called
     set,           ///< set target = expression
     set_block,     ///< set target [| expression] body
     filter_block,  ///< filter expression, body

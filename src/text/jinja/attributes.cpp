@@ -44,8 +44,8 @@ Value loop_attribute(const Value& self, std::string_view name) {
   if (name == "last") return Value::boolean(index + 1 == size);
   if (name == "previtem" && index > 0) return loop.items[index - 1];
   if (name == "nextitem" && index + 1 < size) return loop.items[index + 1];
-  if (name == "depth") return number(1);
-  if (name == "depth0") return number(0);
+  if (name == "depth") return number(loop.level + 1);
+  if (name == "depth0") return number(loop.level);
   for (const Builtin& method : kLoopMethods) {
     if (method.name == name) return Value::function({.builtin = &method, .self = self});
   }

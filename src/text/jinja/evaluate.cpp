@@ -211,6 +211,10 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments) {
   if (callee.is(Value::Kind::object) && callee.as_object()->kind == Object::Kind::macro) {
     return call_macro(*callee.as_object(), arguments);
   }
+  if (callee.is(Value::Kind::object) && callee.as_object()->kind == Object::Kind::loop &&
+      callee.as_object()->macro != nullptr) {
+    return call_loop(*callee.as_object(), arguments);
+  }
   return raise(Code::corrupt, "{} can not be called.", name(callee.kind()));
 }
 

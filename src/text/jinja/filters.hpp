@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "text/jinja/interpreter.hpp"
@@ -15,6 +16,20 @@ Value titled(Interpreter& run, const Value& input, const Arguments& arguments);
 Value replace(Interpreter& run, const Value& input, const Arguments& arguments);
 Value indent(Interpreter& run, const Value& input, const Arguments& arguments);
 Value escape(Interpreter& run, const Value& input, const Arguments& arguments);
+
+Value center(Interpreter& run, const Value& input, const Arguments& arguments);
+Value format(Interpreter& run, const Value& input, const Arguments& arguments);
+Value truncate(Interpreter& run, const Value& input, const Arguments& arguments);
+Value word_count(Interpreter& run, const Value& input, const Arguments& arguments);
+// Filters of lists.
+Value batch(Interpreter& run, const Value& input, const Arguments& arguments);
+Value slices(Interpreter& run, const Value& input, const Arguments& arguments);
+
+/// Where a text is filled up.
+enum class Side { left, right, both };
+/// `text` filled up to `width` characters with `fill`, which is one character.
+Value padded(Interpreter& run, std::string_view text, std::int64_t width, std::string_view fill,
+             Side side);
 
 /// Those that take or give lists (join, map, select, sort, ...), and the rest.
 const Builtin* find_list_filter(std::string_view name) noexcept;

@@ -204,7 +204,7 @@ Value reverse(Interpreter& run, const Value& input, const Arguments&) {
   return run.text(std::move(text));
 }
 
-constexpr std::array<Builtin, 16> kFilters = {{
+constexpr std::array<Builtin, 22> kFilters = {{
     {"join", join, 0, 2, "d attribute"},
     {"map", map, 0, kAny, "*"},
     {"select", select<true, false>, 0, kAny, "*"},
@@ -218,6 +218,12 @@ constexpr std::array<Builtin, 16> kFilters = {{
     {"max", extreme<true>, 0, 2, "case_sensitive attribute"},
     {"sum", sum, 0, 2, "attribute start"},
     {"reverse", reverse},
+    {"batch", batch, 1, 2, "linecount fill_with"},
+    {"slice", slices, 1, 2, "slices fill_with"},
+    {"center", center, 0, 1, "width"},
+    {"format", format, 0, kAny, "*"},
+    {"truncate", truncate, 0, 4, "length killwords end leeway"},
+    {"wordcount", word_count},
     {"indent", indent, 0, 3, "width first blank"},
     {"escape", escape},
     {"e", escape},

@@ -56,10 +56,11 @@ Value raise_exception(Interpreter& run, const Value&, const Arguments& arguments
   return run.refuse(to_text(run.argument(arguments, 0, "message", Value()), run));
 }
 
-constexpr std::array<Builtin, 4> kGlobals = {{
+constexpr std::array<Builtin, 5> kGlobals = {{
     {"namespace", make_namespace, 0, 1, "*"},
     {"dict", make_dict, 0, 1, "*"},
     {"range", range, 1, 3},
+    {"strftime_now", strftime_now, 1, 1, "format"},
     {"raise_exception", raise_exception, 1, 1, "message"},
 }};
 

@@ -26,8 +26,9 @@ std::string_view name(Object::Kind kind) noexcept {
   return "object";
 }
 
-Interpreter::Interpreter(const Ast& ast, const Value& context, const Limits& limits)
-    : Meter(limits), ast_(ast), context_(context), scope_(std::make_shared<Scope>()) {}
+Interpreter::Interpreter(const Ast& ast, const Value& context, const Limits& limits,
+                         std::chrono::system_clock::time_point now)
+    : Meter(limits), ast_(ast), context_(context), now_(now), scope_(std::make_shared<Scope>()) {}
 
 Result<std::string> Interpreter::run() {
   std::string out;
@@ -95,7 +96,7 @@ Interpreter::Flow Interpreter::execute(const Stmt& stmt, std::string& out) {
     case Stmt::Kind::conditional:
       return conditional(stmt, out);
     case Stmt::Kind::loop:
-      return loop(stmt, out);
+      return loop(stmt, evaluate(stmt.expression), 0, out);
     case Stmt::Kind::set:
       assign_target(stmt.target, evaluate(stmt.expression));
       return Flow::normal;
@@ -155,8 +156,8 @@ Interpreter::Flow Interpreter::scoped(const std::vector<StmtId>& body, std::stri
   return flow;
 }
 
-std::vector<Value> Interpreter::loop_items(const Stmt& stmt) {
-  std::vector<Value> items = iterate(evaluate(stmt.expression), *this);
+std::vector<Value> Interpreter::loop_items(const Stmt& stmt, const Value& input) {
+  std::vector<Value> items = iterate(input, *this);
   if (stmt.condition == kNothing) return items;
   const std::shared_ptr<Scope> outer = scope_;
   std::vector<Value> kept;
@@ -171,8 +172,9 @@ std::vector<Value> Interpreter::loop_items(const Stmt& stmt) {
   return kept;
 }
 
-Interpreter::Flow Interpreter::loop(const Stmt& stmt, std::string& out) {
-  std::vector<Value> items = loop_items(stmt);
+Interpreter::Flow Interpreter::loop(const Stmt& stmt, const Value& input, std::size_t level,
+                                    std::string& out) {
+  std::vector<Value> items = loop_items(stmt, input);
   if (failed()) return Flow::normal;
   if (items.empty()) {
     if (stmt.branches.empty()) return Flow::normal;
@@ -180,7 +182,12 @@ Interpreter::Flow Interpreter::loop(const Stmt& stmt, std::string& out) {
   }
   Object* state = make_object(Object::Kind::loop);
   state->items = std::move(items);
+  state->level = level;
   const std::shared_ptr<Scope> outer = scope_;
+  if (!stmt.text.empty()) {
+    state->macro = &stmt;
+    state->scope = outer;
+  }
   for (; state->index < state->items.size() && take(kObjectBytes); ++state->index) {
     push_scope();
     set_variable("loop", Value::object(state));
@@ -190,6 +197,24 @@ Interpreter::Flow Interpreter::loop(const Stmt& stmt, std::string& out) {
     if (flow == Flow::break_loop || failed()) break;
   }
   return Flow::normal;
+}
+
+Value Interpreter::call_loop(const Object& loop_object, const Arguments& arguments) {
+  if (arguments.positional.size() != 1 || !arguments.keywords.empty()) {
+    return raise(Code::corrupt, "a recursive loop is called with what it loops over.");
+  }
+  if (!enter()) return {};
+  const std::shared_ptr<Scope> outer = scope_;
+  const int line_of_call = line();
+  scope_ = loop_object.scope;
+  std::string out;
+  ++depth_;
+  loop(*loop_object.macro, arguments.positional[0], loop_object.level + 1, out);
+  --depth_;
+  scope_ = outer;
+  if (failed()) return {};
+  set_line(line_of_call);
+  return text(std::move(out));
 }
 
 Interpreter::Flow Interpreter::with(const Stmt& stmt, std::string& out) {

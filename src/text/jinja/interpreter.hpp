@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -60,9 +61,10 @@ struct Object {
   std::vector<std::pair<std::string, Value>> attributes = {};  ///< of a namespace
   std::vector<Value> items = {};                               ///< of a loop
   std::size_t index = 0;
+  std::size_t level = 0;  ///< how often a recursive loop was called in itself
   Value last_changed = {};
-  const Stmt* macro = nullptr;
-  std::shared_ptr<Scope> scope = {};  ///< where a macro was defined
+  const Stmt* macro = nullptr;        ///< or the recursive loop
+  std::shared_ptr<Scope> scope = {};  ///< where a macro was defined, or a recursive loop stands
 };
 
 std::string_view name(Object::Kind kind) noexcept;
@@ -71,12 +73,14 @@ std::string_view name(Object::Kind kind) noexcept;
 class Interpreter : public Meter {
  public:
   /// `context` is a dict. All must outlive the interpreter.
-  Interpreter(const Ast& ast, const Value& context, const Limits& limits);
+  Interpreter(const Ast& ast, const Value& context, const Limits& limits,
+              std::chrono::system_clock::time_point now);
 
   /// The whole text.
   Result<std::string> run();
 
   // For functions, filters and tests.
+  std::chrono::system_clock::time_point now() const noexcept { return now_; }
   Object* make_object(Object::Kind kind);
   Value call(const Value& callee, const Arguments& arguments);
   Value filter(std::string_view filter_name, const Value& input, const Arguments& arguments);
@@ -93,11 +97,12 @@ class Interpreter : public Meter {
 
   Flow execute(const std::vector<StmtId>& body, std::string& out);
   Flow execute(const Stmt& stmt, std::string& out);
-  Flow loop(const Stmt& stmt, std::string& out);
+  Flow loop(const Stmt& stmt, const Value& input, std::size_t level, std::string& out);
+  Value call_loop(const Object& loop, const Arguments& arguments);
   Flow conditional(const Stmt& stmt, std::string& out);
   Flow with(const Stmt& stmt, std::string& out);
   Flow scoped(const std::vector<StmtId>& body, std::string& out);
-  std::vector<Value> loop_items(const Stmt& stmt);
+  std::vector<Value> loop_items(const Stmt& stmt, const Value& input);
   std::string captured(const Stmt& stmt);
   void set_block(const Stmt& stmt);
   void call_block(const Stmt& stmt, std::string& out);
@@ -127,11 +132,15 @@ class Interpreter : public Meter {
 
   const Ast& ast_;
   const Value& context_;
+  std::chrono::system_clock::time_point now_;
   std::shared_ptr<Scope> scope_;
   std::vector<std::unique_ptr<Object>> objects_;
   Value block_text_;  ///< what a filter block or a set block filters
   int depth_ = 0;
 };
+
+/// The global function of that name.
+Value strftime_now(Interpreter& run, const Value& self, const Arguments& arguments);
 
 // The tables; null if there is no such name.
 const Builtin* find_global(std::string_view name) noexcept;

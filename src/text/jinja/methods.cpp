@@ -2,6 +2,8 @@
 #include <array>
 #include <optional>
 
+#include "text/jinja/filters.hpp"
+#include "text/jinja/format.hpp"
 #include "text/jinja/interpreter.hpp"
 #include "text/jinja/operators.hpp"
 #include "text/jinja/print.hpp"
@@ -222,6 +224,78 @@ Value join(Interpreter& run, const Value& self, const Arguments& arguments) {
   return run.text(std::move(joined));
 }
 
+/// str.isupper and str.islower.
+template <std::string (*map)(std::string_view), std::string (*other)(std::string_view)>
+Value is_cased(Interpreter& run, const Value& self, const Arguments&) {
+  const std::string& text = self.as_string();
+  if (!run.take(text.size() * 2) || !run.spend(1 + text.size() / 4)) return {};
+  return Value::boolean(map(text) == text && other(text) != text);
+}
+
+std::string swap_case(std::string_view text) {
+  std::string result;
+  for (std::size_t position = 0; position < text.size();) {
+    const std::size_t start = position;
+    next_utf8(text, position);
+    const std::string_view one = text.substr(start, position - start);
+    const std::string other = upper(one);
+    result += other == one ? lower(one) : other;
+  }
+  return result;
+}
+
+/// str.ljust, str.rjust and str.center.
+template <filters::Side side>
+Value justify(Interpreter& run, const Value& self, const Arguments& arguments) {
+  const Value width = run.argument(arguments, 0, {}, Value());
+  const Value fill = run.argument(arguments, 1, {}, Value::string(" "));
+  if (!width.is_integral() || !fill.is(Value::Kind::string) || length(fill.as_string()) != 1) {
+    return run.raise(Code::corrupt, "justifying needs a width and one character.");
+  }
+  return filters::padded(run, self.as_string(), width.as_integer(), fill.as_string(), side);
+}
+
+Value zero_fill(Interpreter& run, const Value& self, const Arguments& arguments) {
+  const Value width = run.argument(arguments, 0, {}, Value());
+  if (!width.is_integral()) return run.raise(Code::corrupt, "zfill needs an integer.");
+  const std::string& text = self.as_string();
+  const bool with_sign = text.starts_with('-') || text.starts_with('+');
+  if (!with_sign) {
+    return filters::padded(run, text, width.as_integer(), "0", filters::Side::left);
+  }
+  const std::int64_t rest = std::max<std::int64_t>(width.as_integer(), 1) - 1;
+  const Value filled = filters::padded(run, text.substr(1), rest, "0", filters::Side::left);
+  return run.failed() ? Value() : run.text(text[0] + filled.as_string());
+}
+
+/// str.index and str.rindex.
+template <bool last>
+Value must_find(Interpreter& run, const Value& self, const Arguments& arguments) {
+  const Value found = find<last>(run, self, arguments);
+  if (run.failed() || found.as_integer() >= 0) return found;
+  return run.raise(Code::corrupt, "index does not find the text.");
+}
+
+/// str.partition and str.rpartition.
+template <bool last>
+Value partition(Interpreter& run, const Value& self, const Arguments& arguments) {
+  const std::string* separator = text_argument(run, arguments, 0, "sep");
+  const std::string& text = self.as_string();
+  if (separator == nullptr || !run.spend_search(text.size(), separator->size())) return {};
+  if (separator->empty()) return run.raise(Code::corrupt, "partition needs a separator.");
+  const std::size_t at = last ? text.rfind(*separator) : text.find(*separator);
+  const Value nothing = Value::string({});
+  if (at == std::string::npos) {
+    return last ? run.tuple({nothing, nothing, self}) : run.tuple({self, nothing, nothing});
+  }
+  return run.tuple({run.text(text.substr(0, at)), Value::string(*separator),
+                    run.text(text.substr(at + separator->size()))});
+}
+
+Value same(Interpreter&, const Value& self, const Arguments&) {
+  return self;
+}
+
 Value dict_items(Interpreter& run, const Value& self, const Arguments&) {
   return entries_of(self, run);
 }
@@ -258,7 +332,7 @@ Value index_of(Interpreter& run, const Value& self, const Arguments& arguments) 
   return run.raise(Code::corrupt, "index does not find the value in the list.");
 }
 
-constexpr std::array<Builtin, 21> kTextMethods = {{
+constexpr std::array<Builtin, 36> kTextMethods = {{
     {"strip", strip<Side::both>, 0, 1},
     {"lstrip", strip<Side::left>, 0, 1},
     {"rstrip", strip<Side::right>, 0, 1},
@@ -280,18 +354,35 @@ constexpr std::array<Builtin, 21> kTextMethods = {{
     {"isdigit", all_are<is_digit>},
     {"isdecimal", all_are<is_decimal>},
     {"join", join, 1, 1},
+    {"format", format_method, 0, kAny, "*"},
+    {"isalpha", all_are<is_alphabetic>},
+    {"isalnum", all_are<is_alphanumeric>},
+    {"isspace", all_are<is_space>},
+    {"isupper", is_cased<upper, lower>},
+    {"islower", is_cased<lower, upper>},
+    {"swapcase", mapped<swap_case>},
+    {"ljust", justify<filters::Side::right>, 1, 2},
+    {"rjust", justify<filters::Side::left>, 1, 2},
+    {"center", justify<filters::Side::both>, 1, 2},
+    {"zfill", zero_fill, 1, 1},
+    {"index", must_find<false>, 1, 3},
+    {"rindex", must_find<true>, 1, 3},
+    {"partition", partition<false>, 1, 1},
+    {"rpartition", partition<true>, 1, 1},
 }};
 
-constexpr std::array<Builtin, 4> kDictMethods = {{
+constexpr std::array<Builtin, 5> kDictMethods = {{
     {"items", dict_items},
     {"keys", dict_keys},
     {"values", dict_values},
     {"get", dict_get, 1, 2},
+    {"copy", same},
 }};
 
-constexpr std::array<Builtin, 2> kListMethods = {{
+constexpr std::array<Builtin, 3> kListMethods = {{
     {"count", count_items, 1, 1},
     {"index", index_of, 1, 3},
+    {"copy", same},
 }};
 
 template <std::size_t size>

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/gguf/value.hpp"
+#include "text/jinja/format.hpp"
 #include "text/jinja/print.hpp"
 
 namespace tacet::jinja {
@@ -278,7 +279,7 @@ Value arithmetic(Operator op, const Value& a, const Value& b, Meter& meter) {
     }
   }
   if (op == Operator::modulo && a.is(Value::Kind::string)) {
-    return meter.raise(Code::unsupported, "formatting text with % is not supported.");
+    return formatted(a.as_string(), b, meter);
   }
   return type_error("An operator", a, b, meter);
 }

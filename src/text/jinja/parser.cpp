@@ -157,10 +157,7 @@ class Parser : private ExpressionParser {
       if (!condition) return condition;
       stmt.condition = *condition;
     }
-    if (at_name("recursive")) {
-      return fail(Code::unsupported,
-                  "The template has a recursive loop at line {}, which is not supported.", line);
-    }
+    if (skip_name("recursive")) stmt.text = "recursive";
     ++loops_;
     auto body = body_until_any(kEnds);
     --loops_;

@@ -126,6 +126,16 @@ bool is_digit(std::uint32_t character) noexcept {
          });
 }
 
+bool is_alphabetic(std::uint32_t character) noexcept {
+  const auto kind = utf8proc_category(static_cast<utf8proc_int32_t>(character));
+  return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
+}
+
+bool is_alphanumeric(std::uint32_t character) noexcept {
+  const auto kind = utf8proc_category(static_cast<utf8proc_int32_t>(character));
+  return is_alphabetic(character) || (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO);
+}
+
 bool is_printable(std::uint32_t character) noexcept {
   if (character < 0x80) return character >= 0x20 && character < 0x7F;
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(character))) {

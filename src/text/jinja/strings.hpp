@@ -30,6 +30,9 @@ std::string capitalize(std::string_view text);
 /// str.isdecimal and str.isdigit of one character.
 bool is_decimal(std::uint32_t character) noexcept;
 bool is_digit(std::uint32_t character) noexcept;
+/// str.isalpha, and str.isalnum (nearly: without letters that stand for numbers only).
+bool is_alphabetic(std::uint32_t character) noexcept;
+bool is_alphanumeric(std::uint32_t character) noexcept;
 /// Whether repr() shows the character as it is.
 bool is_printable(std::uint32_t character) noexcept;
 

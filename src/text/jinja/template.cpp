@@ -26,11 +26,12 @@ Result<Template> Template::parse(std::string_view source) {
   return Template(std::make_shared<const Ast>(std::move(*ast)));
 }
 
-Result<std::string> Template::render(const Value& context, const Limits& limits) const {
+Result<std::string> Template::render(const Value& context, const Limits& limits,
+                                     std::chrono::system_clock::time_point now) const {
   if (!context.is(Value::Kind::dict)) {
     return fail(Code::invalid_argument, "A template is rendered with a dict of its variables.");
   }
-  return Interpreter(*ast_, context, limits).run();
+  return Interpreter(*ast_, context, limits, now).run();
 }
 
 }  // namespace tacet::jinja

@@ -37,6 +37,17 @@ Value is_false(Interpreter&, const Value& value, const Arguments&) {
   return Value::boolean(value.is(Kind::boolean) && !value.as_boolean());
 }
 
+/// Python's `is`, for what is one object whoever makes it.
+Value is_same(Interpreter& run, const Value& value, const Arguments& arguments) {
+  const Value other = run.argument(arguments, 0, "other", Value());
+  return Value::boolean(value.kind() == other.kind() && equal(value, other, run));
+}
+
+template <const Builtin* (*find)(std::string_view) noexcept>
+Value is_known(Interpreter&, const Value& value, const Arguments&) {
+  return Value::boolean(value.is(Kind::string) && find(value.as_string()) != nullptr);
+}
+
 Value is_callable(Interpreter&, const Value& value, const Arguments&) {
   const bool macro = value.is(Kind::object) && value.as_object()->kind == Object::Kind::macro;
   return Value::boolean(value.is(Kind::function) || macro);
@@ -80,7 +91,7 @@ Value is_lower(Interpreter& run, const Value& value, const Arguments&) {
   return Value::boolean(lower(text) == text && upper(text) != text);
 }
 
-constexpr std::array<Builtin, 35> kTests = {{
+constexpr std::array<Builtin, 38> kTests = {{
     {"defined", is_defined},
     {"undefined", is_kind<Kind::undefined>},
     {"none", is_kind<Kind::none>},
@@ -95,6 +106,9 @@ constexpr std::array<Builtin, 35> kTests = {{
     {"true", is_true},
     {"false", is_false},
     {"callable", is_callable},
+    {"sameas", is_same, 1, 1, "other"},
+    {"filter", is_known<find_filter>},
+    {"test", is_known<find_test>},
     {"odd", is_odd},
     {"even", is_even},
     {"divisibleby", is_divisible, 1, 1, "num"},
