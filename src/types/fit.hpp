@@ -55,7 +55,9 @@ struct TableLevels {
     const Lanes place = clamp_lanes(2.0F * x + kZero, 0.0F, kCells - 1);
     using Integers [[gnu::vector_size(16)]] = std::int32_t;
     const auto cell = __builtin_convertvector(place, Integers);
-    return Lanes{kLevels[cell[0]], kLevels[cell[1]], kLevels[cell[2]], kLevels[cell[3]]};
+    Lanes levels{};
+    for (std::size_t i = 0; i < 4; ++i) levels[i] = kLevels[static_cast<std::size_t>(cell[i])];
+    return levels;
   }
   static std::uint8_t number(float level) noexcept {
     std::uint8_t i = 0;

@@ -29,7 +29,7 @@ inline void set_five_bits(const std::uint8_t* q, std::uint8_t* high,
                           std::uint8_t* values) noexcept {
   for (std::size_t i = 0; i < 4; ++i) {
     unsigned bits = 0;
-    for (std::size_t j = 0; j < 8; ++j) bits |= (q[8 * i + j] >> 4U) << j;
+    for (std::size_t j = 0; j < 8; ++j) bits |= (unsigned{q[8 * i + j]} >> 4U) << j;
     high[i] = static_cast<std::uint8_t>(bits);
   }
   for (std::size_t i = 0; i < 16; ++i) {

@@ -51,7 +51,7 @@ void encode(const float* in, BlockQ3_K& block) noexcept {
     for (std::size_t l = 0; l < 16; ++l) {
       values[l] = static_cast<std::uint8_t>(values[l] | (q[l] & 3U) << (2 * (g % 8 / 2)));
       std::uint8_t& thirds = block.high[at + l];
-      thirds = static_cast<std::uint8_t>(thirds | (q[l] >> 2U) << (g / 2));
+      thirds = static_cast<std::uint8_t>(thirds | (unsigned{q[l]} >> 2U) << (g / 2));
     }
   }
 }

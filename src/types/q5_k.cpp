@@ -40,7 +40,7 @@ void encode(const float* in, BlockQ5_K& block) noexcept {
     std::uint8_t* values = block.values + 32 * (g / 2);
     for (std::size_t l = 0; l < 32; ++l) {
       values[l] = static_cast<std::uint8_t>(values[l] | (q[l] & 15U) << (4 * (g % 2)));
-      block.high[l] = static_cast<std::uint8_t>(block.high[l] | (q[l] >> 4U) << g);
+      block.high[l] = static_cast<std::uint8_t>(block.high[l] | (unsigned{q[l]} >> 4U) << g);
     }
   }
   pack_k_scales(k, block.scales);

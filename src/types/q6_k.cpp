@@ -43,7 +43,7 @@ void encode(const float* in, BlockQ6_K& block) noexcept {
     std::uint8_t* high = block.high + 32 * (i / 128) + i % 32;
     for (std::size_t l = 0; l < 16; ++l) {
       values[l] = static_cast<std::uint8_t>(values[l] | (q[l] & 15U) << (4 * (s / 2)));
-      high[l] = static_cast<std::uint8_t>(high[l] | (q[l] >> 4U) << (2 * s));
+      high[l] = static_cast<std::uint8_t>(high[l] | (unsigned{q[l]} >> 4U) << (2 * s));
     }
   }
 }

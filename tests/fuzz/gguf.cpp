@@ -1,11 +1,14 @@
-// Any bytes as a GGUF file: reading it and all that it gives must neither crash nor leave the file.
+// Any bytes as a GGUF file: reading it and all that it gives must neither crash nor leave the file,
+// nor must reading the bytes as blocks of any type, and writing what they hold in another.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 
 #include "formats/gguf/reader.hpp"
+#include "types/convert.hpp"
 
 namespace {
 
@@ -56,9 +59,26 @@ std::uint64_t visit(const Gguf& gguf, const TensorInfo& info) {
   return sum(info.name) + sum(info.data);
 }
 
+/// Reads the bytes as elements of each type, and writes those as one that `choice` names. Any block
+/// may be read, and any floats written.
+void convert(std::span<const std::byte> data, std::size_t choice) {
+  constexpr std::size_t kElements = 256;
+  float values[kElements];
+  std::byte blocks[kElements * sizeof(float)];
+  const tacet::DTypeInfo& to = tacet::dtypes()[choice % tacet::dtypes().size()];
+  for (const tacet::DTypeInfo& from : tacet::dtypes()) {
+    const std::size_t whole = data.size() / from.block_bytes * from.block_size;
+    const auto read = std::span(values).first(std::min(whole, kElements));
+    tacet::dequantize(from.type, data.data(), read);
+    tacet::quantize(to.type, read.first(read.size() / to.block_size * to.block_size), blocks);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::size_t last = size != 0 ? data[size - 1] : 0;
+  convert(std::as_bytes(std::span(data, size)), last);
   const auto gguf = tacet::read_gguf(std::as_bytes(std::span(data, size)), "fuzz.gguf");
   if (!gguf) {
     require(!gguf.error().message().empty());
