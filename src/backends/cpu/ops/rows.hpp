@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/cpu/ops/cut.hpp"
 #include "backends/cpu/attention/kept_elements.hpp"
+#include "backends/cpu/ops/cut.hpp"
 #include "types/convert.hpp"
 
 namespace tacet::cpu {
@@ -146,7 +146,7 @@ struct KvWrite {
 
   static void emit(const PlacedNode& node, TapeBuilder& tape) {
     const std::size_t states = node.inputs.size() / 2;
-    const auto state = [&](std::size_t i) __attribute__((always_inline)) -> const ValueType& {
+    const auto state = [&](std::size_t i) __attribute__((always_inline))->const ValueType& {
       return input(node.view, states + i);
     };
     Arguments a{};
