@@ -115,8 +115,8 @@ void check(const Case& made, std::span<const cpu::CpuKernel> table, double toler
               reinterpret_cast<const float*>(c.data[static_cast<std::size_t>(v)].data()) +
               (std::size_t{row} * c.layer.heads + head) * n;
           quantize(type, {x, n}, bytes.data());
-          const std::byte* got =
-              v ? c.kv().v_row(c.sequence, 0, head, c.past + row) : c.kv().k_row(c.sequence, 0, head, c.past + row);
+          const std::byte* got = v ? c.kv().v_row(c.sequence, 0, head, c.past + row)
+                                   : c.kv().k_row(c.sequence, 0, head, c.past + row);
           expect(std::memcmp(got, bytes.data(), bytes.size()) == 0, what);
         }
     return;

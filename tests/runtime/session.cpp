@@ -293,7 +293,7 @@ TEST(Session, ACopyOfASharedPageLooksAtTheStop) {
   ASSERT_TRUE(session->evaluate(long_prompt(5), {}, {}).done());
   auto fork = std::move(session->fork().value());
   KvPool& pool = *model->kv_pool(DType::f16, DType::f16);
-  std::byte* page = fork->pages().view(5).pages[0];
+  std::byte* page = fork->pages().sequence(5, 0).pages[0];
   ASSERT_TRUE(pool.shared(page));
   pool.release(pool.allocate().value());  // one is free: only the copy is left to do
   StopSource source;
