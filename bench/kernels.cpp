@@ -389,6 +389,15 @@ void time_all(std::span<const cpu::CpuKernel> table) {
     time_one(attention(type, type, 32, 8, 128, 128, 512, 0, 64), table);
     time_one(attention(type, type, 16, 8, 128, 128, 512, 1500, 64), table);
   }
+  for (const DType type : {DType::bf16, DType::q5_1, DType::q5_0, DType::q4_1, DType::q4_0})
+    for (const std::uint32_t past : {4095u, 32767u})
+      time_one(attention(type, type, 32, 8, 128, 128, 1, past, 64), table);
+  for (const DType type : {DType::q8_0, DType::q5_1, DType::q4_0})
+    time_one(
+        make(ops::kv_write,
+             {rows_of(512, 1024), rows_of(512, 1024), matrix(type, 8, 128), matrix(type, 8, 128)},
+             {false, false, false, false}, {}, 512),
+        table);
   const Attributes norm(ops::NormAttributes{1e-6f, 1});
   const Attributes rope(ops::NormRopeAttributes{1e-6f, {16, false}});
   for (const std::uint32_t rows : {1u, 512u}) {
