@@ -115,8 +115,8 @@ void check(const Case& made, std::span<const cpu::CpuKernel> table, double toler
               reinterpret_cast<const float*>(c.data[static_cast<std::size_t>(v)].data()) +
               (std::size_t{row} * c.layer.heads + head) * n;
           quantize(type, {x, n}, bytes.data());
-          const std::byte* got =
-              v ? c.kv().v_row(c.sequence, 0, head, c.past + row) : c.kv().k_row(c.sequence, 0, head, c.past + row);
+          const std::byte* got = v ? c.kv().v_row(c.sequence, 0, head, c.past + row)
+                                   : c.kv().k_row(c.sequence, 0, head, c.past + row);
           expect(std::memcmp(got, bytes.data(), bytes.size()) == 0, what);
         }
     return;
@@ -389,6 +389,15 @@ void time_all(std::span<const cpu::CpuKernel> table) {
     time_one(attention(type, type, 32, 8, 128, 128, 512, 0, 64), table);
     time_one(attention(type, type, 16, 8, 128, 128, 512, 1500, 64), table);
   }
+  for (const DType type : {DType::bf16, DType::q5_1, DType::q5_0, DType::q4_1, DType::q4_0})
+    for (const std::uint32_t past : {4095u, 32767u})
+      time_one(attention(type, type, 32, 8, 128, 128, 1, past, 64), table);
+  for (const DType type : {DType::q8_0, DType::q5_1, DType::q4_0})
+    time_one(
+        make(ops::kv_write,
+             {rows_of(512, 1024), rows_of(512, 1024), matrix(type, 8, 128), matrix(type, 8, 128)},
+             {false, false, false, false}, {}, 512),
+        table);
   const Attributes norm(ops::NormAttributes{1e-6f, 1});
   const Attributes rope(ops::NormRopeAttributes{1e-6f, {16, false}});
   for (const std::uint32_t rows : {1u, 512u}) {

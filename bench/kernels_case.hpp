@@ -126,9 +126,11 @@ inline void Case::prepare(unsigned seed) {
   for (std::uint32_t cell = 0; cell < known; ++cell)
     for (std::uint32_t head = 0; head < layer.heads; ++head) {
       for (float& x : row) x = normal(random);
-      quantize(k.dtype, std::span(row).first(layer.k_head_size), kv().k_row(sequence, 0, head, cell));
+      quantize(k.dtype, std::span(row).first(layer.k_head_size),
+               kv().k_row(sequence, 0, head, cell));
       for (float& x : row) x = normal(random) + 0.2f;
-      quantize(v.dtype, std::span(row).first(layer.v_head_size), kv().v_row(sequence, 0, head, cell));
+      quantize(v.dtype, std::span(row).first(layer.v_head_size),
+               kv().v_row(sequence, 0, head, cell));
     }
 }
 

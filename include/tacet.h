@@ -211,7 +211,12 @@ typedef enum tacet_kv_type {                       /* in what keys and values ar
                              TACET_KV_DEFAULT = 0, /* f16 */
                              TACET_KV_F32 = 1,
                              TACET_KV_F16 = 2,
-                             TACET_KV_Q8_0 = 3
+                             TACET_KV_Q8_0 = 3,    /* blocks: heads of a multiple of 32 */
+                             TACET_KV_BF16 = 4,
+                             TACET_KV_Q5_1 = 5,
+                             TACET_KV_Q5_0 = 6,
+                             TACET_KV_Q4_1 = 7,
+                             TACET_KV_Q4_0 = 8
 } tacet_kv_type;
 
 typedef struct tacet_session_options {

@@ -13,8 +13,8 @@ std::uint32_t most_keys(const Part& part) noexcept {
   std::uint32_t keys = 0;
   for (const PlacedNode& node : part.nodes) {
     if (node.view.op != &ops::attention) continue;
-    const auto its = static_cast<std::uint32_t>(
-        node.view.attributes->as<ops::AttentionAttributes>().max_keys);
+    const auto its =
+        static_cast<std::uint32_t>(node.view.attributes->as<ops::AttentionAttributes>().max_keys);
     keys = keys == 0 ? its : std::min(keys, its);
   }
   return keys;
@@ -22,8 +22,9 @@ std::uint32_t most_keys(const Part& part) noexcept {
 
 bool uses_state(const Part& part) noexcept {
   const auto is_state = [](const Ref& ref) { return ref.space == Ref::Space::state; };
-  return std::ranges::any_of(
-      part.nodes, [&](const PlacedNode& node) { return std::ranges::any_of(node.inputs, is_state); });
+  return std::ranges::any_of(part.nodes, [&](const PlacedNode& node) {
+    return std::ranges::any_of(node.inputs, is_state);
+  });
 }
 
 }  // namespace

@@ -110,8 +110,8 @@ class RunQueue {
   /// All runs must have ended.
   ~RunQueue() = default;
 
-  /// Submits a run that its tape accepts (Tape::check). It makes progress without a waiter. After the first few runs nothing is
-  /// allocated here.
+  /// Submits a run that its tape accepts (Tape::check). It makes progress without a waiter. After
+  /// the first few runs nothing is allocated here.
   Result<RunState*> submit(const RunRequest& request);
   /// Waits until the run has ended, calling its token's callbacks, and lending the thread where the
   /// device takes it.

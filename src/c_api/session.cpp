@@ -26,6 +26,16 @@ Result<KvType> kv_type(std::uint32_t type) noexcept {
       return KvType::f32;
     case TACET_KV_Q8_0:
       return KvType::q8_0;
+    case TACET_KV_BF16:
+      return KvType::bf16;
+    case TACET_KV_Q5_1:
+      return KvType::q5_1;
+    case TACET_KV_Q5_0:
+      return KvType::q5_0;
+    case TACET_KV_Q4_1:
+      return KvType::q4_1;
+    case TACET_KV_Q4_0:
+      return KvType::q4_0;
     default:
       return invalid("There is no such type of keys and values; use one of tacet_kv_type.");
   }

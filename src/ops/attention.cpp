@@ -23,9 +23,9 @@ Result<std::vector<ValueType>> infer(std::span<const ValueType> inputs,
   if (a.values_in_keys == 0) {
     check.is_matrix(2, "values", kv_heads);
   } else {
-    check.needs(a.values_in_keys > 0 && a.values_in_keys <= k_size,
-                fmt::format("1 to {} elements of a key as values, not {}", k_size,
-                            a.values_in_keys));
+    check.needs(
+        a.values_in_keys > 0 && a.values_in_keys <= k_size,
+        fmt::format("1 to {} elements of a key as values, not {}", k_size, a.values_in_keys));
     check.needs(check[2] == check[1], "the keys as values");
   }
   check.needs(std::isfinite(a.scale), fmt::format("a finite scale, not {}", a.scale));
@@ -37,8 +37,7 @@ Result<std::vector<ValueType>> infer(std::span<const ValueType> inputs,
   check.needs(a.window >= 0, fmt::format("a window of at least 0, not {}", a.window));
   check.is_activation(0, "q", 0, a.heads * k_size);
   if (inputs.size() == 4) check.is_vector(3, "sinks", DType::f32, a.heads);
-  return check.gives(
-      {activation(check[0].shape[0], a.heads * a.v_size(check[2].shape[1]))});
+  return check.gives({activation(check[0].shape[0], a.heads * a.v_size(check[2].shape[1]))});
 }
 
 Work work(const NodeView& node, RunShape run) {

@@ -52,15 +52,15 @@ struct RopeAttributes {
 extern const Op rope;
 
 /// kv_write(k {R, heads * Dk}, [v {R, heads * Dv}], keys state {heads, Dk}, [values state {heads,
-/// Dv}]) -> the states: stores each row in its cell, in the states' types. With both or neither of v
-/// and values.
+/// Dv}]) -> the states: stores each row in its cell, in the states' types. With both or neither of
+/// v and values.
 extern const Op kv_write;
 
 struct AttentionAttributes {
   std::int32_t heads;     ///< of the queries; a multiple of the keys' heads (GQA, arXiv:2305.13245)
   float scale;            ///< of the scores, 1 / sqrt(head size) as a rule
   std::int32_t max_keys;  ///< the most cells of a sequence in any run of the plan
-  float softcap = 0;      ///< scaled scores s become c tanh(s / c) (Gemma 2, arXiv:2408.00118); 0: no
+  float softcap = 0;  ///< scaled scores s become c tanh(s / c) (Gemma 2, arXiv:2408.00118); 0: no
   /// ALiBi (arXiv:2108.12409): -slope * |position of the query - of the key| is added to the score;
   /// the slopes of 2^n heads are 2^(-max_bias * h / 2^n), h from 1 on; 0: no. The paper has 8.
   float max_bias = 0;
@@ -77,12 +77,12 @@ struct AttentionAttributes {
 };
 /// attention(q {R, heads * Dk}, keys state {kv heads, Dk}, values state {kv heads, Dv}, [sinks f32
 /// {heads}]) -> {R, heads * Dv}: softmax(scale * q keys^T) values over the cells of the row's own
-/// sequence. A sink is the score of a key without a value (arXiv:2309.17453): it only takes its part
-/// of the softmax. A row that sees no key, or whose scores are all -infinity, gives zeros.
+/// sequence. A sink is the score of a key without a value (arXiv:2309.17453): it only takes its
+/// part of the softmax. A row that sees no key, or whose scores are all -infinity, gives zeros.
 extern const Op attention;
 
-/// The slope of head `head` for AttentionAttributes::max_bias. Where `heads` is no power of two, the
-/// heads behind the largest one below it take the slopes between those of twice as many.
+/// The slope of head `head` for AttentionAttributes::max_bias. Where `heads` is no power of two,
+/// the heads behind the largest one below it take the slopes between those of twice as many.
 double alibi_slope(double max_bias, std::uint32_t heads, std::uint32_t head) noexcept;
 
 /// select_rows(x {R, W}, rows i32 {S}) -> {S, W}. Row numbers are clamped to the run's rows.

@@ -73,7 +73,8 @@ class PageTable {
   /// A table that shares the pages of the first `cells` cells.
   PageTable fork(std::uint32_t cells) const;
 
-  /// The sequence of a run of `rows` rows behind the first `past` cells. Valid as long as the table.
+  /// The sequence of a run of `rows` rows behind the first `past` cells. Valid as long as the
+  /// table.
   KvSequence sequence(std::uint32_t past, std::uint32_t rows) const noexcept {
     return {.begin = 0, .end = rows, .past = past, .pages = pages_};
   }

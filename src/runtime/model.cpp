@@ -37,6 +37,19 @@ DType dtype_of(KvType type) noexcept {
   return DType::f16;
 }
 
+Result<void> check_kv_types(const ModelConfig& config, DType k_type, DType v_type) {
+  const auto check = [](std::string_view what, DType type, std::uint32_t size) -> Result<void> {
+    const std::size_t block = tacet::info(type).block_size;
+    if (size % block == 0) return {};
+    return fail(Code::unsupported,
+                "{} can not be kept in {}, which has blocks of {}, since the heads of this model "
+                "have {} elements; use f16 or bf16.",
+                what, name(type), block, size);
+  };
+  if (auto checked = check("Keys", k_type, config.k_head_size); !checked) return checked;
+  return check("Values", v_type, config.v_head_size);
+}
+
 Result<void> check_context(std::uint32_t context) {
   constexpr std::uint32_t most_context = 1U << 22;
   if (context <= most_context) return {};
@@ -155,6 +168,8 @@ Result<const Plan*> ModelImpl::plan(std::uint32_t rows, std::uint32_t context, D
                     std::bit_ceil(std::max(context, KvPool::page_tokens)), k_type, v_type};
   std::unique_lock lock(mutex_);
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second.get();
+  if (auto checked = check_kv_types(config_, k_type, v_type); !checked)
+    return fail(std::move(checked));
   auto graph =
       architecture_->build(config_, weights_, {key.rows, key.outputs, key.context, k_type, v_type});
   if (!graph) return fail(std::move(graph));

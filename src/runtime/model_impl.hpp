@@ -91,6 +91,9 @@ std::uint32_t row_class(std::uint32_t rows) noexcept;
 inline constexpr std::uint32_t chunk_rows = 512;
 
 DType dtype_of(KvType type) noexcept;
+
+/// Whether the keys and values of such heads can be kept so: no block of a type spans two heads.
+Result<void> check_kv_types(const ModelConfig& config, DType k_type, DType v_type);
 /// Refuses contexts that are too large for any plan.
 Result<void> check_context(std::uint32_t context);
 

@@ -30,7 +30,7 @@ class Answers(Case):
         self.assertEqual(wrong, [])
 
     def test_every_kind_of_keys_and_values(self):
-        for kind in ("f32", "f16", "q8_0"):
+        for kind in ("f32", "f16", "bf16", "q8_0", "q8_0/q5_1", "q5_0/f16", "q4_1/q4_0"):
             self.assertEqual(self.succeeds("run", "--kv", kind, "What is 17 + 25?"), "17 + 25 = 42.\n", kind)
 
     def test_model_from_a_file(self):

@@ -28,7 +28,8 @@ struct Wanted {
   std::vector<Part> parts;
   std::uint32_t heads_per_kv = 2;
   KvShape shape = {};
-  AttentionAttributes attributes = {.heads = 0, .scale = 0, .max_keys = 0};  ///< heads, scale and max_keys are filled in
+  AttentionAttributes attributes = {
+      .heads = 0, .scale = 0, .max_keys = 0};  ///< heads, scale and max_keys are filled in
   bool sinks = false;
   /// Positions are not the cells' numbers: some are left out, some are there twice.
   bool gaps = false;
@@ -154,19 +155,18 @@ void add_features(std::vector<Case>& cases) {
 void add_batches(std::vector<Case>& cases) {
   for (const bool sinks : {false, true}) {
     const std::string name = sinks ? "_sinks" : "";
-    cases.push_back(asked({.name = "batch_of_8" + name,
-                           .parts = {{1, 0}, {1, 700}, {1, 31}, {1, 5, false}, {1, 1000}, {1, 127},
-                                     {1, 128}, {1, 1}},
-                           .sinks = sinks}));
-    cases.push_back(asked({.name = "batch_of_prompts" + name,
-                           .parts = {{9, 0}, {1, 700}, {17, 31}, {3, 5, false}, {1, 1000},
-                                     {30, 127}},
-                           .heads_per_kv = 7,
-                           .sinks = sinks}));
+    cases.push_back(asked(
+        {.name = "batch_of_8" + name,
+         .parts = {{1, 0}, {1, 700}, {1, 31}, {1, 5, false}, {1, 1000}, {1, 127}, {1, 128}, {1, 1}},
+         .sinks = sinks}));
+    cases.push_back(
+        asked({.name = "batch_of_prompts" + name,
+               .parts = {{9, 0}, {1, 700}, {17, 31}, {3, 5, false}, {1, 1000}, {30, 127}},
+               .heads_per_kv = 7,
+               .sinks = sinks}));
     cases.push_back(asked({.name = "no_cells" + name, .parts = {{2, 5, false}}, .sinks = sinks}));
-    cases.push_back(asked({.name = "no_cells_many_rows" + name,
-                           .parts = {{20, 5, false}},
-                           .sinks = sinks}));
+    cases.push_back(
+        asked({.name = "no_cells_many_rows" + name, .parts = {{20, 5, false}}, .sinks = sinks}));
   }
 }
 
@@ -178,12 +178,12 @@ void add_freed_pages(std::vector<Case>& cases) {
       for (const std::uint32_t past : {95U, 96U, 97U, 700U}) {
         const std::int32_t window = 30;
         const std::uint32_t first = past + 1 - window;
-        cases.push_back(asked({.name = fmt::format("freed_pages_of_{}_{}_rows_past_{}", page_tokens,
-                                                   rows, past),
-                               .parts = {{rows, past}},
-                               .shape = {.page_tokens = page_tokens},
-                               .attributes = {.heads = 0, .scale = 0, .max_keys = 0, .window = window},
-                               .unseen_pages = first / page_tokens}));
+        cases.push_back(asked(
+            {.name = fmt::format("freed_pages_of_{}_{}_rows_past_{}", page_tokens, rows, past),
+             .parts = {{rows, past}},
+             .shape = {.page_tokens = page_tokens},
+             .attributes = {.heads = 0, .scale = 0, .max_keys = 0, .window = window},
+             .unseen_pages = first / page_tokens}));
       }
 }
 
@@ -230,9 +230,7 @@ Case masked(std::uint32_t rows, bool sinks) {
                 .heads = 1, .scale = 1, .max_keys = static_cast<std::int32_t>(300 + rows)};
             Step step{&ops::attention,
                       Attributes(a),
-                      {rows_of(rows, 8, minus),
-                       kv.keys_input(),
-                       kv.values_input()}};
+                      {rows_of(rows, 8, minus), kv.keys_input(), kv.values_input()}};
             if (sinks) step.inputs.push_back(vector(random, 1));
             return Problem{.steps = {step}, .rows = rows, .kv = {kv}};
           }};

@@ -167,8 +167,8 @@ const std::vector<Wrong>& wrong_nodes() {
        "attention needs a softcap of at least 0, not -1."},
       {&ops::attention,
        {x, f32({2, 16}), f32({2, 16})},
-       Attributes(AttentionAttributes{
-           .heads = 4, .scale = 1, .max_keys = 9, .max_bias = std::nanf("")}),
+       Attributes(
+           AttentionAttributes{.heads = 4, .scale = 1, .max_keys = 9, .max_bias = std::nanf("")}),
        "attention needs a largest bias of at least 0, not nan."},
       {&ops::attention,
        {x, f32({2, 16}), f32({2, 16})},
@@ -186,10 +186,7 @@ const std::vector<Wrong>& wrong_nodes() {
        {x, f32({2, 16}), f32({2, 16}), f32({3})},
        Attributes(AttentionAttributes{4, 1, 9}),
        "attention needs sinks of type f32 [4], not f32 [3]."},
-      {&ops::kv_write,
-       {x, x, f32({2, 32})},
-       none,
-       "kv_write needs values where it has v."},
+      {&ops::kv_write, {x, x, f32({2, 32})}, none, "kv_write needs values where it has v."},
       {&ops::kv_write,
        {x, f32({2, 16})},
        none,

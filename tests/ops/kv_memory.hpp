@@ -44,9 +44,9 @@ struct KvMemory {
 
   KvShape shape;
   std::uint32_t rows = all_rows;
-  std::vector<std::int32_t> positions;   ///< of all cells; empty: their numbers
-  std::uint32_t unseen_pages = 0;        ///< so many pages at the beginning are null in the run
-  bool has_cells = true;                 ///< without, its rows see nothing
+  std::vector<std::int32_t> positions;  ///< of all cells; empty: their numbers
+  std::uint32_t unseen_pages = 0;       ///< so many pages at the beginning are null in the run
+  bool has_cells = true;                ///< without, its rows see nothing
   std::vector<KvLayer> layers;
   std::size_t page_bytes = 0;
   std::vector<std::byte> bytes;

@@ -106,10 +106,18 @@ std::vector<Case> kv_write_cases() {
                               .page_tokens = 3}));
   constexpr DType blocks[] = {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1};
   for (const DType type : blocks) {
-    cases.push_back(written(5, {.heads = 3, .k_size = 64, .v_size = 96, .k_type = type,
-                                .v_type = DType::bf16, .past = 31}));
-    cases.push_back(written(33, {.heads = 2, .k_size = 96, .v_size = 32, .k_type = DType::f16,
-                                 .v_type = type, .past = 20}));
+    cases.push_back(written(5, {.heads = 3,
+                                .k_size = 64,
+                                .v_size = 96,
+                                .k_type = type,
+                                .v_type = DType::bf16,
+                                .past = 31}));
+    cases.push_back(written(33, {.heads = 2,
+                                 .k_size = 96,
+                                 .v_size = 32,
+                                 .k_type = DType::f16,
+                                 .v_type = type,
+                                 .past = 20}));
     cases.push_back(keys_written(3, {.k_size = 576, .v_size = 0, .k_type = type, .past = 40}));
   }
   cases.push_back(keys_written(20, {.heads = 1, .k_size = 77, .v_size = 0, .past = 9}));

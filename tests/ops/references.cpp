@@ -183,7 +183,8 @@ KvMemory counted(std::uint32_t cells, std::uint32_t rows_of_run) {
     k.push_back(static_cast<float>(i));
     v.push_back(static_cast<float>(i * i));
   }
-  const Step write{&ops::kv_write, {}, {rows(cells, k), rows(cells, v), kv.keys_input(), kv.values_input()}};
+  const Step write{
+      &ops::kv_write, {}, {rows(cells, k), rows(cells, v), kv.keys_input(), kv.values_input()}};
   kv.bytes = reference({.steps = {write}, .rows = cells, .kv = {kv}}).kv;
   kv.shape.past = cells - rows_of_run;
   return std::move(kv).of(rows_of_run);
@@ -244,8 +245,7 @@ TEST(Reference, AttentionSeesItsWindow) {
 TEST(Reference, AttentionWithSinks) {
   const ops::AttentionAttributes two{.heads = 2, .scale = 1, .max_keys = 3};
   expect(asked(two, {0, 1}, {counted(3, 1)}, {constant({2}, {std::log(2.0F), -1})}),
-         {{mean({{0, 0}, {1, 0}, {2, 0}}, 2),
-           mean({{0, 0}, {1, 1}, {2, 2}}, std::exp(-1.0))}});
+         {{mean({{0, 0}, {1, 0}, {2, 0}}, 2), mean({{0, 0}, {1, 1}, {2, 2}}, std::exp(-1.0))}});
 }
 
 TEST(Reference, AttentionOfSeveralSequences) {

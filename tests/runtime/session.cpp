@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cfenv>
@@ -292,7 +293,7 @@ TEST(Session, ACopyOfASharedPageLooksAtTheStop) {
   ASSERT_TRUE(session->evaluate(long_prompt(5), {}, {}).done());
   auto fork = std::move(session->fork().value());
   KvPool& pool = *model->kv_pool(DType::f16, DType::f16);
-  std::byte* page = fork->pages().view(5).pages[0];
+  std::byte* page = fork->pages().sequence(5, 0).pages[0];
   ASSERT_TRUE(pool.shared(page));
   pool.release(pool.allocate().value());  // one is free: only the copy is left to do
   StopSource source;
@@ -488,6 +489,22 @@ TEST(Session, DeviceMemoryThatEndsIsAnErrorThatSaysSo) {
   EXPECT_TRUE(session->evaluate(long_prompt(2), {}, {}).done()) << "what fits still works";
 }
 
+TEST(Session, NoBlockSpansTwoHeads) {
+  ModelConfig config;
+  config.k_head_size = 64;
+  config.v_head_size = 80;
+  EXPECT_TRUE(detail::check_kv_types(config, DType::q4_0, DType::bf16));
+  const auto refused = detail::check_kv_types(config, DType::q4_0, DType::q5_1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+  EXPECT_EQ(refused.error().message(),
+            "Values can not be kept in q5_1, which has blocks of 32, since the heads of this model "
+            "have 80 elements; use f16 or bf16.");
+  config.k_head_size = 40;
+  EXPECT_NE(detail::check_kv_types(config, DType::q8_0, DType::f16).error().message().find("Keys"),
+            std::string_view::npos);
+}
+
 TEST(Session, KvTypesAgree) {
   const ModelPointer model = cpu_model("tiny-chat-f16.gguf");
   const auto prompt = question(model);
@@ -497,10 +514,19 @@ TEST(Session, KvTypesAgree) {
     return std::vector<float>(session->logits().begin(), session->logits().end());
   };
   const auto exact = logits(KvType::f32, KvType::f32);
-  for (const KvType k : {KvType::f32, KvType::f16, KvType::q8_0})
-    for (const KvType v : {KvType::f32, KvType::f16, KvType::q8_0}) {
+  // Each bit less doubles the steps of a block.
+  const std::pair<KvType, float> types[] = {
+      {KvType::f32, 0.0F},  {KvType::f16, 0.01F}, {KvType::bf16, 0.03F}, {KvType::q8_0, 0.1F},
+      {KvType::q5_1, 0.6F}, {KvType::q5_0, 0.6F}, {KvType::q4_1, 0.9F},  {KvType::q4_0, 0.9F}};
+  for (const auto& [k, k_error] : types)
+    for (const auto& [v, v_error] : types) {
       const auto values = logits(k, v);
-      for (std::size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(values[i], exact[i], 0.3) << i;
+      double worst = 0;
+      for (std::size_t i = 0; i < exact.size(); ++i)
+        worst = std::max(worst, std::abs(double{values[i]} - exact[i]));
+      EXPECT_LE(worst, k_error + v_error);
+      EXPECT_EQ(std::ranges::max_element(values) - values.begin(),
+                std::ranges::max_element(exact) - exact.begin());
     }
 }
 

@@ -3,10 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "base/result.hpp"
 #include "tacet/console.hpp"
@@ -27,6 +30,30 @@ void describe(const ModelOptions& options, const Engine& engine, const Model& mo
   if (!devices) return;
   for (const DeviceDescription& device : *devices)
     complain(fmt::format("It runs on {}: {}.", device.name, device.description));
+}
+
+constexpr std::array<std::pair<std::string_view, KvType>, 8> kKvTypes = {{{"f32", KvType::f32},
+                                                                          {"f16", KvType::f16},
+                                                                          {"bf16", KvType::bf16},
+                                                                          {"q8_0", KvType::q8_0},
+                                                                          {"q5_1", KvType::q5_1},
+                                                                          {"q5_0", KvType::q5_0},
+                                                                          {"q4_1", KvType::q4_1},
+                                                                          {"q4_0", KvType::q4_0}}};
+
+std::optional<KvType> kv_type(std::string_view name) {
+  for (const auto& [known, type] : kKvTypes)
+    if (known == name) return type;
+  return std::nullopt;
+}
+
+/// "q8_0", for keys and values, or "q8_0/q4_0".
+std::optional<std::pair<KvType, KvType>> kv_types(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const auto k = kv_type(text.substr(0, slash));
+  const auto v = slash == std::string_view::npos ? k : kv_type(text.substr(slash + 1));
+  if (!k || !v) return std::nullopt;
+  return std::pair(*k, *v);
 }
 
 }  // namespace
@@ -54,19 +81,25 @@ void add_session_options(CLI::App& command, SessionOptions& options) {
                   "tokens that fit (default: what the model was trained for, at most 4096)")
       ->type_name("N")
       ->transform(whole_number(1, kLargestContext));
-  const std::map<std::string, KvType> types = {
-      {"f32", KvType::f32},   {"f16", KvType::f16},   {"bf16", KvType::bf16},
-      {"q8_0", KvType::q8_0}, {"q5_1", KvType::q5_1}, {"q5_0", KvType::q5_0},
-      {"q4_1", KvType::q4_1}, {"q4_0", KvType::q4_0}};
   command
       .add_option_function<std::string>(
           "--kv",
-          [types, &options](const std::string& type) {
-            options.k_type = options.v_type = types.at(type);
+          [&options](const std::string& given) {
+            if (const auto types = kv_types(given))
+              std::tie(options.k_type, options.v_type) = *types;
           },
-          "how keys and values are kept: f32, f16 or q8_0 (default: f16)")
+          "how keys and values are kept: f32, f16 (default), bf16, q8_0, q5_1, q5_0, q4_1 or q4_0; "
+          "or two of them as KEYS/VALUES")
       ->type_name("TYPE")
-      ->check(one_of({"f32", "f16", "q8_0"}));
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            if (kv_types(text)) return std::string();
+            std::string names;
+            for (const auto& [name, type] : kKvTypes)
+              names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+            return fmt::format("'{}' is not one of {}, or two of them as KEYS/VALUES", text, names);
+          },
+          "", "name"));
 }
 
 tl::expected<Opened, int> open_model(const ModelOptions& options) {

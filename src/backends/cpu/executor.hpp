@@ -31,10 +31,10 @@ class CpuTape final : public Tape {
 };
 
 /// Runs tapes on a few threads. All chunks of a tape are numbered in order, and threads take
-/// numbers from one counter. A thread that holds a chunk of a later step, or of a later round of the
-/// same one, waits until the chunks before are done: a count, not a barrier of threads, so a thread that the system does
-/// not run holds nobody up unless it holds a chunk. Each thread looks at the stop word before each
-/// chunk and while it waits.
+/// numbers from one counter. A thread that holds a chunk of a later step, or of a later round of
+/// the same one, waits until the chunks before are done: a count, not a barrier of threads, so a
+/// thread that the system does not run holds nobody up unless it holds a chunk. Each thread looks
+/// at the stop word before each chunk and while it waits.
 class CpuExecutor final : public Executor {
  public:
   /// Starts threads - 1 threads, at least one; the thread that waits for a run is the last one.

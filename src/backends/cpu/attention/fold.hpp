@@ -176,9 +176,9 @@ template <typename S, int Vectors>
   for (int i = 0; i < Vectors; ++i) S::store(values + at + lanes * i, sums[i]);
 }
 
-/// Adds the keys of the cells [begin, end) that they see to the softmaxes of `n` queries. Cells that
-/// no query sees are not read. A query's result depends on nothing but its own cells and where they
-/// are.
+/// Adds the keys of the cells [begin, end) that they see to the softmaxes of `n` queries. Cells
+/// that no query sees are not read. A query's result depends on nothing but its own cells and where
+/// they are.
 template <typename S>
 void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t begin,
                std::uint32_t end, float* scratch) {

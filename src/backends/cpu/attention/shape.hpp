@@ -59,8 +59,8 @@ struct AttentionShape {
   }
   [[gnu::always_inline]] KvHead kv_head(const KvView& kv, const KvSequence& sequence,
                                         std::uint32_t head) const {
-    return {&kv,     &sequence, layer,          head,          k_size, v_size, k_bytes, v_bytes,
-            k_type,  v_type,    values_in_keys, max_bias != 0, scale,  softcap};
+    return {&kv,     &sequence, layer,  head,           k_size,        v_size, k_bytes,
+            v_bytes, k_type,    v_type, values_in_keys, max_bias != 0, scale,  softcap};
   }
   /// Query `head` of `row`; its values are still to be given a place and cleared.
   [[gnu::always_inline]] Query query(const float* queries, const KvSequence& sequence,

@@ -15,11 +15,11 @@ struct SplitAttention {
 
   struct Arguments {
     AttentionShape a;
-    std::uint32_t round;   ///< splits in a round
-    std::uint32_t rounds;  ///< the most that a run of the plan has
+    std::uint32_t round;     ///< splits in a round
+    std::uint32_t rounds;    ///< the most that a run of the plan has
     std::uint32_t together;  ///< heads in a chunk of splits
-    std::uint32_t piece;   ///< elements of a head's values that are merged at once
-    std::uint32_t merges;  ///< of pieces, in a chunk that merges
+    std::uint32_t piece;     ///< elements of a head's values that are merged at once
+    std::uint32_t merges;    ///< of pieces, in a chunk that merges
     /// The place of a split's softmax: its values, the largest score, the sum.
     [[gnu::always_inline]] float* slot(float* workspace, std::uint32_t row, std::uint32_t head,
                                        std::uint32_t split) const {
@@ -48,8 +48,7 @@ struct SplitAttention {
 
     [[gnu::always_inline]] Cut(const Arguments& s, const RunArgs& run) {
       const AttentionShape& a = s.a;
-      for (std::uint32_t row = 0; row < run.rows; ++row)
-        splits = most(splits, s.splits(run, row));
+      for (std::uint32_t row = 0; row < run.rows; ++row) splits = most(splits, s.splits(run, row));
       parts = ceil_div(a.group(), s.together);
       split_chunks = a.kv_heads * parts * run.rows;
       pieces = a.heads * ceil_div(a.v_size, s.piece);
@@ -71,10 +70,9 @@ struct SplitAttention {
     return padded<S>(a.v_size) + S::lanes;
   }
   [[gnu::always_inline]] static Arguments arguments_of(const AttentionShape& a) {
-    const std::size_t split_bytes =
-        std::size_t{a.rows} * a.heads * slot_floats(a) * sizeof(float);
-    const auto fit = static_cast<std::uint32_t>(
-        least<std::size_t>(most_splits, most<std::size_t>(least_splits, round_bytes / split_bytes)));
+    const std::size_t split_bytes = std::size_t{a.rows} * a.heads * slot_floats(a) * sizeof(float);
+    const auto fit = static_cast<std::uint32_t>(least<std::size_t>(
+        most_splits, most<std::size_t>(least_splits, round_bytes / split_bytes)));
     const std::uint32_t splits = ceil_div(a.max_keys, a.split);
     const std::uint32_t round = least(fit, splits);
     const auto elements = static_cast<std::uint32_t>(target_seconds / S::element_seconds);

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "backends/cpu/attention/kept_elements.hpp"
 #include "backends/cpu/gemm/packed.hpp"
 #include "backends/cpu/ops/cut.hpp"
-#include "backends/cpu/attention/kept_elements.hpp"
 #include "types/convert.hpp"
 
 namespace tacet::cpu {
@@ -145,7 +145,7 @@ struct KvWrite {
 
   static void emit(const PlacedNode& node, TapeBuilder& tape) {
     const std::size_t states = node.inputs.size() / 2;
-    const auto state = [&](std::size_t i) __attribute__((always_inline)) -> const ValueType& {
+    const auto state = [&](std::size_t i) __attribute__((always_inline))->const ValueType& {
       return input(node.view, states + i);
     };
     Arguments a{};
