@@ -122,6 +122,19 @@ TEST(TokenizerModels, a_token_that_never_fires_changes_nothing) {
   }
 }
 
+TEST(TokenizerModels, unknown_characters_are_worse_than_the_worst_token) {
+  VocabularyData data;
+  data.model = "t5";
+  data.tokens = {"<unk>", "▁", "pq", "p", "qr", "w"};
+  data.token_types = {2, 1, 1, 1, 1, 1};
+  // An unknown "r" is 10 below the worst token, -40: with "pq" -41.
+  data.scores = {0, -1, -1, -22, -22, -30};
+  EXPECT_EQ(make(data).encode("pqr", false).value(), (Ids{1, 2, 0}));
+  EXPECT_EQ(make(data).encode("rr", false).value(), (Ids{1, 0})) << "one for all in a row";
+  data.scores = {0, -1, -1, -20, -20, -30};
+  EXPECT_EQ(make(data).encode("pqr", false).value(), (Ids{1, 3, 4}));
+}
+
 TEST(TokenizerModels, spaces_in_front_are_taken_away_once) {
   const Tokenizer llama = make(named("llama"));
   const auto id = [&](std::string_view text) { return llama.find(text).value(); };
