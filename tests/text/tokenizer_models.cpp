@@ -135,6 +135,27 @@ TEST(TokenizerModels, unknown_characters_are_worse_than_the_worst_token) {
   EXPECT_EQ(make(data).encode("pqr", false).value(), (Ids{1, 3, 4}));
 }
 
+TEST(TokenizerModels, words_may_be_merged_together) {
+  // A token that goes from one word into the next changes the way, not what comes out.
+  VocabularyData data = named("llama");
+  const Tokenizer by_words = make(data);
+  data.tokens.emplace_back("qqz▁qqz");
+  data.token_types.push_back(1);
+  data.scores.push_back(0);
+  const Tokenizer whole = make(data);
+  for (const auto& text : test::cases()["texts"]) {
+    const auto string = text.get<std::string>();
+    EXPECT_EQ(whole.encode(string, false).value(), by_words.encode(string, false).value()) << text;
+  }
+  data.tokens.back() = "a▁a";
+  const std::int32_t across = static_cast<std::int32_t>(data.tokens.size()) - 1;
+  data.tokens.emplace_back("a▁");
+  data.token_types.push_back(1);
+  data.scores.push_back(1);
+  const Ids ids = make(data).encode("a a", false).value();
+  EXPECT_EQ(ids.back(), across);
+}
+
 TEST(TokenizerModels, spaces_in_front_are_taken_away_once) {
   const Tokenizer llama = make(named("llama"));
   const auto id = [&](std::string_view text) { return llama.find(text).value(); };
