@@ -25,6 +25,20 @@ struct Candidate {
   std::int32_t id;
 };
 
+/// Whether U+2581 stands in it behind something else.
+bool crosses_words(std::string_view piece) noexcept {
+  std::size_t at = 0;
+  while (piece.substr(at).starts_with(kSpaceMark)) at += kSpaceMark.size();
+  return piece.find(kSpaceMark, at) != std::string_view::npos;
+}
+
+/// The spaces and the word that `text` begins with.
+std::string_view first_word(std::string_view text) noexcept {
+  std::size_t at = 0;
+  while (text.substr(at).starts_with(kSpaceMark)) at += kSpaceMark.size();
+  return text.substr(0, text.find(kSpaceMark, at));
+}
+
 /// Orders a heap so that the best score is on top, and of equal ones the leftmost.
 bool worse(const Candidate& a, const Candidate& b) noexcept {
   return a.score != b.score ? a.score < b.score : a.left > b.left;
@@ -38,6 +52,7 @@ ScoreBpe::ScoreBpe(std::shared_ptr<const TokenTable> tokens, Normalizer normaliz
       byte_ids_(tokens_->byte_tokens()) {
   for (std::size_t id = 0; id < tokens_->size(); ++id) {
     longest_ = std::max(longest_, tokens_->texts[id].size());
+    by_words_ = by_words_ && !crosses_words(tokens_->texts[id]);
   }
 }
 
@@ -52,12 +67,17 @@ Result<ScoreBpe> ScoreBpe::build(const VocabularyData& data,
   return ScoreBpe(std::move(tokens), std::move(*normalizer));
 }
 
-/// One text that is being merged.
+/// Merges one text after the other.
 class ScoreBpe::Merger {
  public:
-  Merger(const ScoreBpe& model, std::string_view text) : model_(model), text_(text) {}
+  explicit Merger(const ScoreBpe& model) : model_(model) {}
 
-  Result<void> run(StopPoll& poll, std::vector<std::int32_t>& ids) {
+  Result<void> run(std::string_view text, const UnknownWriter& unknown, StopPoll& poll,
+                   std::vector<std::int32_t>& ids) {
+    text_ = text;
+    symbols_.clear();
+    heap_.clear();
+    halves_.clear();
     split(poll);
     for (std::size_t i = 0; i + 1 < symbols_.size(); ++i) push(static_cast<std::int32_t>(i));
     while (!heap_.empty() && !poll.fired()) {
@@ -67,7 +87,6 @@ class ScoreBpe::Merger {
       merge(best);
     }
     if (auto done = poll.result(); !done) return done;
-    const UnknownWriter unknown(model_.byte_ids_, model_.tokens_->unknown, ids.size());
     for (std::int32_t i = symbols_.empty() ? -1 : 0; i >= 0; i = at(i).next) {
       if (auto done = write(at(i), unknown, ids); !done) return done;
     }
@@ -175,7 +194,14 @@ Result<void> ScoreBpe::encode(std::string_view text, StopPoll& poll,
                               std::vector<std::int32_t>& ids) const {
   auto normal = normalizer_.apply(text, poll);
   if (!normal) return fail(std::move(normal));
-  return Merger(*this, *normal).run(poll, ids);
+  const UnknownWriter unknown(byte_ids_, tokens_->unknown, ids.size());
+  Merger merger(*this);
+  for (std::string_view rest = *normal; !rest.empty();) {
+    const std::string_view word = by_words_ ? first_word(rest) : rest;
+    if (auto done = merger.run(word, unknown, poll, ids); !done) return done;
+    rest.remove_prefix(word.size());
+  }
+  return {};
 }
 
 std::string ScoreBpe::bytes_of(std::string_view text, TokenType type) const {

@@ -31,6 +31,8 @@ class ScoreBpe final : public TokenizerModel {
   Normalizer normalizer_;
   std::vector<std::int32_t> byte_ids_;
   std::size_t longest_ = 0;  ///< bytes of a token
+  /// No token goes on behind a word into a space, so that each word is merged on its own.
+  bool by_words_ = true;
 };
 
 }  // namespace tacet

@@ -279,6 +279,7 @@ TEST(PreTokenizer, cuts_the_same_without_jit) {
     for (const char* unit : {"a", " ", "\n ", "?", " \u00A0", "1"}) {
       std::string text;
       while (text.size() < (1U << 18)) text += unit;
+      text += "\u4E2D";
       const auto words = split(interpreted, text);
       ASSERT_TRUE(words.has_value()) << words.error().message();
       EXPECT_EQ(*words, split(compiled, text).value());

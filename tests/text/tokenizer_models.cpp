@@ -122,6 +122,40 @@ TEST(TokenizerModels, a_token_that_never_fires_changes_nothing) {
   }
 }
 
+TEST(TokenizerModels, unknown_characters_are_worse_than_the_worst_token) {
+  VocabularyData data;
+  data.model = "t5";
+  data.tokens = {"<unk>", "▁", "pq", "p", "qr", "w"};
+  data.token_types = {2, 1, 1, 1, 1, 1};
+  // An unknown "r" is 10 below the worst token, -40: with "pq" -41.
+  data.scores = {0, -1, -1, -22, -22, -30};
+  EXPECT_EQ(make(data).encode("pqr", false).value(), (Ids{1, 2, 0}));
+  EXPECT_EQ(make(data).encode("rr", false).value(), (Ids{1, 0})) << "one for all in a row";
+  data.scores = {0, -1, -1, -20, -20, -30};
+  EXPECT_EQ(make(data).encode("pqr", false).value(), (Ids{1, 3, 4}));
+}
+
+TEST(TokenizerModels, words_may_be_merged_together) {
+  // A token that goes from one word into the next changes the way, not what comes out.
+  VocabularyData data = named("llama");
+  const Tokenizer by_words = make(data);
+  data.tokens.emplace_back("qqz▁qqz");
+  data.token_types.push_back(1);
+  data.scores.push_back(0);
+  const Tokenizer whole = make(data);
+  for (const auto& text : test::cases()["texts"]) {
+    const auto string = text.get<std::string>();
+    EXPECT_EQ(whole.encode(string, false).value(), by_words.encode(string, false).value()) << text;
+  }
+  data.tokens.back() = "a▁a";
+  const std::int32_t across = static_cast<std::int32_t>(data.tokens.size()) - 1;
+  data.tokens.emplace_back("a▁");
+  data.token_types.push_back(1);
+  data.scores.push_back(1);
+  const Ids ids = make(data).encode("a a", false).value();
+  EXPECT_EQ(ids.back(), across);
+}
+
 TEST(TokenizerModels, spaces_in_front_are_taken_away_once) {
   const Tokenizer llama = make(named("llama"));
   const auto id = [&](std::string_view text) { return llama.find(text).value(); };
