@@ -17,10 +17,10 @@ struct Kernel {
   /// Whether it computes this node: looks at types, shapes and attributes. Null: every node of the
   /// op.
   bool (*supports)(const NodeView&) = nullptr;
-  /// How its matrices of weights have to lie; empty: it reads them as they are.
-  std::optional<Layout> layout = {};
   /// Bytes of scratch memory that one execution needs. Null: none.
   std::size_t (*workspace)(const NodeView&) = nullptr;
+  /// How its matrices of weights have to lie; empty: it reads them as they are.
+  std::optional<Layout> layout = {};
 };
 
 /// Where a value lies when a tape runs.

@@ -57,7 +57,8 @@ void InputCheck::is_matrix(std::size_t i, std::string_view name, std::int64_t ro
   if (!is(given.dtype != DType::i32 && given.shape.rank() == 2 && fits(given.shape[0], rows) &&
               fits(given.shape[1], width),
           i, name,
-          fmt::format("f32, f16, bf16 or q8_0 [{}, {}]", size(rows, "rows"), size(width, "width"))))
+          fmt::format("f32, f16, bf16 or quantized [{}, {}]", size(rows, "rows"),
+                      size(width, "width"))))
     return;
   const auto block = static_cast<std::int64_t>(info(given.dtype).block_size);
   is(given.shape[1] % block == 0, i, name,

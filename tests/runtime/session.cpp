@@ -534,7 +534,9 @@ TEST(Session, RandomStopsFromAnotherThreadLoseNothing) {
   const ModelPointer model = cpu_model();
   const auto prompt = long_prompt(60);
   auto expected_session = new_session(model);
+  const auto begin = Clock::now();
   ASSERT_TRUE(expected_session->evaluate(prompt, {}, {}).done());
+  const double longest_delay = std::chrono::duration<double>(Clock::now() - begin).count();
   ASSERT_TRUE(expected_session->generate({.max_tokens = 8}, {}, {}).done());
   const Snapshot expected(*expected_session);
   RandomState random{7, 0};
@@ -543,7 +545,7 @@ TEST(Session, RandomStopsFromAnotherThreadLoseNothing) {
     auto session = new_session(model);
     const auto with_stop = [&](const auto& call) {
       StopSource source;
-      const auto delay = std::chrono::microseconds(static_cast<int>(random.next() * 3000));
+      const std::chrono::duration<double> delay(random.next() * longest_delay);
       std::thread asker([&] {
         const auto until = Clock::now() + delay;
         while (Clock::now() < until) std::this_thread::yield();

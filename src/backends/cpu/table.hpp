@@ -58,8 +58,8 @@ consteval CpuKernel product_row(const Op& op) {
   return {{.op = &op,
            .name = KernelName<S, Base, Text(Format::name)>::value,
            .supports = all_weights_are<Kind, Format>,
-           .layout = Layout::groups,
-           .workspace = product_workspace<S, Kind::weights>},
+           .workspace = product_workspace<S, Kind::weights>,
+           .layout = Layout::groups},
           Kind::emit};
 }
 /// The same with weights of several types.
@@ -68,8 +68,8 @@ consteval CpuKernel mixed_row(const Op& op) {
   return {{.op = &op,
            .name = KernelName<S, Base, "mixed">::value,
            .supports = Kind::supports,
-           .layout = Layout::groups,
-           .workspace = product_workspace<S, Kind::weights>},
+           .workspace = product_workspace<S, Kind::weights>,
+           .layout = Layout::groups},
           Kind::emit};
 }
 
