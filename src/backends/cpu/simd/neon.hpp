@@ -86,8 +86,8 @@ struct BasicNeon {
   [[gnu::always_inline]] static F set_f16(const void* p) {
     std::uint16_t half;
     __builtin_memcpy(&half, p, sizeof half);
-    const float32x4_t lanes = vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
-    return {lanes, lanes};
+    const float32x4_t all = vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(half)));
+    return {all, all};
   }
   [[gnu::always_inline]] static void store_f16(void* p, F a) {
     const float16x8_t halves = vcvt_high_f16_f32(vcvt_f16_f32(a.low), a.high);

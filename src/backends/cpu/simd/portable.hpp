@@ -82,8 +82,8 @@ struct Portable {
     std::uint16_t half;
     __builtin_memcpy(&half, p, sizeof half);
     const std::uint32_t word = half;
-    const Lanes lanes = half_to_float(Words{word, word, word, word});
-    return {lanes, lanes};
+    const Lanes all = half_to_float(Words{word, word, word, word});
+    return {all, all};
   }
   [[gnu::always_inline]] static void store_f16(void* p, F a) {
     std::uint16_t halves[8];
