@@ -215,7 +215,8 @@ const std::vector<Wrong>& wrong_nodes() {
       {&ops::matmul3,
        {q8, q8, f32({64, 32}), x},
        none,
-       "matmul3 needs a third weight of type f32, f16, bf16 or quantized [rows, 64], not f32 [64, 32]."},
+       "matmul3 needs a third weight of type f32, f16, bf16 or quantized [rows, 64], not f32 [64, "
+       "32]."},
       {&ops::matmul3,
        {q8, q8, q8, x, f32({64}), f32({1}), f32({64})},
        none,
@@ -223,7 +224,8 @@ const std::vector<Wrong>& wrong_nodes() {
       {&ops::up_gate,
        {q8, f32({65, 64}), x},
        none,
-       "up_gate needs an up weight of type f32, f16, bf16 or quantized [64, 64], not f32 [65, 64]."},
+       "up_gate needs an up weight of type f32, f16, bf16 or quantized [64, 64], not f32 [65, "
+       "64]."},
   };
   return nodes;
 }
