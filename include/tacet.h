@@ -211,7 +211,7 @@ typedef enum tacet_kv_type {                       /* in what keys and values ar
                              TACET_KV_DEFAULT = 0, /* f16 */
                              TACET_KV_F32 = 1,
                              TACET_KV_F16 = 2,
-                             TACET_KV_Q8_0 = 3,    /* blocks: heads of a multiple of 32 */
+                             TACET_KV_Q8_0 = 3, /* blocks: heads of a multiple of 32 */
                              TACET_KV_BF16 = 4,
                              TACET_KV_Q5_1 = 5,
                              TACET_KV_Q5_0 = 6,
