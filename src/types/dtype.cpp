@@ -58,8 +58,8 @@ constexpr DTypeInfo kTypes[] = {
 /// Where the type with each of GGUF's numbers is in kTypes.
 constexpr auto kPlaces = [] {
   std::array<std::uint8_t, 64> places{};
-  for (std::uint8_t i = 0; i < std::size(kTypes); ++i) {
-    places[static_cast<std::size_t>(kTypes[i].type)] = i;
+  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
+    places[static_cast<std::size_t>(kTypes[i].type)] = static_cast<std::uint8_t>(i);
   }
   return places;
 }();

@@ -19,7 +19,8 @@ void decode(const BlockQ6_K& block, float* out) noexcept {
     for (std::size_t l = 0; l < 32; ++l) {
       const unsigned low = values[l] >> (4 * (s / 2)) & 15U;
       const auto q = static_cast<int>(low | (high[l] >> (2 * s) & 3U) << 4U) - 32;
-      const float step = scale * static_cast<float>(block.scales[(i + l) / 16]);
+      const std::size_t group = (i + l) / 16;
+      const float step = scale * static_cast<float>(block.scales[group]);
       out[i + l] = step * static_cast<float>(q);
     }
   }

@@ -271,7 +271,7 @@ Value zero_fill(Interpreter& run, const Value& self, const Arguments& arguments)
 /// str.index and str.rindex.
 template <bool last>
 Value must_find(Interpreter& run, const Value& self, const Arguments& arguments) {
-  const Value found = find<last>(run, self, arguments);
+  Value found = find<last>(run, self, arguments);
   if (run.failed() || found.as_integer() >= 0) return found;
   return run.raise(Code::corrupt, "index does not find the text.");
 }

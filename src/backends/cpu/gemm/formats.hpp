@@ -102,7 +102,8 @@ consteval Book book_of(const std::int8_t (&values)[16]) {
 }
 inline constexpr Book no_book{}, iq4_book = book_of(iq4_values), mxfp4_book = book_of(mxfp4_values);
 
-/// Types with blocks. A value stands for itself less `Zero`, or for the book's number.
+/// Types with blocks. A byte, which is a value or the book's entry for it, stands for itself less
+/// `Zero`.
 template <DType Type, PackedScales Scales, int Bits, int Zero, const Book& book = no_book>
 struct BlockFormat {
   static constexpr DType type = Type;
@@ -122,7 +123,7 @@ struct BlockFormat {
   /// Bytes may be up to 255.
   static constexpr bool any_byte = Bits == 8 || has_book;
   /// The byte that stands for 0.
-  static constexpr int zero = has_book ? 128 : Zero;
+  static constexpr int zero = Zero;
 
   template <typename W>
   [[gnu::always_inline]] static UnitScales<W> scales(const std::byte* p, std::size_t unit,
@@ -161,9 +162,9 @@ struct Q3_KFormat : BlockFormat<DType::q3_K, PackedScales::k_16, 3, 4> { static 
 struct Q4_KFormat : BlockFormat<DType::q4_K, PackedScales::k_min, 4, 0> { static constexpr char name[] = "q4_K"; };
 struct Q5_KFormat : BlockFormat<DType::q5_K, PackedScales::k_min, 5, 0> { static constexpr char name[] = "q5_K"; };
 struct Q6_KFormat : BlockFormat<DType::q6_K, PackedScales::k_16, 6, 32> { static constexpr char name[] = "q6_K"; };
-struct Iq4_NlFormat : BlockFormat<DType::iq4_nl, PackedScales::half, 4, 0, iq4_book> { static constexpr char name[] = "iq4_nl"; };
-struct Iq4_XsFormat : BlockFormat<DType::iq4_xs, PackedScales::k_32, 4, 0, iq4_book> { static constexpr char name[] = "iq4_xs"; };
-struct Mxfp4Format : BlockFormat<DType::mxfp4, PackedScales::bfloat, 4, 0, mxfp4_book> { static constexpr char name[] = "mxfp4"; };
+struct Iq4_NlFormat : BlockFormat<DType::iq4_nl, PackedScales::half, 4, 128, iq4_book> { static constexpr char name[] = "iq4_nl"; };
+struct Iq4_XsFormat : BlockFormat<DType::iq4_xs, PackedScales::k_32, 4, 128, iq4_book> { static constexpr char name[] = "iq4_xs"; };
+struct Mxfp4Format : BlockFormat<DType::mxfp4, PackedScales::bfloat, 4, 128, mxfp4_book> { static constexpr char name[] = "mxfp4"; };
 // clang-format on
 
 template <typename... Formats>
