@@ -91,12 +91,13 @@ template <typename W, int Bits, int Group, int Shift>
   return W::template bits<at - Shift, mask>(W::load_b(p + Group % Bits * vector_bytes));
 }
 
-/// The numbers that values stand for, plus 128.
+/// The numbers that values stand for, plus 128, if they are not the numbers themselves.
 struct Book {
+  bool used;
   std::uint8_t bytes[16];
 };
 consteval Book book_of(const std::int8_t (&values)[16]) {
-  Book book{};
+  Book book{.used = true, .bytes = {}};
   for (int i = 0; i < 16; ++i) book.bytes[i] = static_cast<std::uint8_t>(values[i] + 128);
   return book;
 }
@@ -119,7 +120,7 @@ struct BlockFormat {
                                            : 8;
   static constexpr std::size_t scale_bytes = cpu::scale_bytes(Scales);
   static constexpr std::size_t unit_bytes = vector_bytes * Bits;
-  static constexpr bool has_book = &book != &no_book;
+  static constexpr bool has_book = book.used;
   /// Bytes may be up to 255.
   static constexpr bool any_byte = Bits == 8 || has_book;
   /// The byte that stands for 0.
