@@ -97,10 +97,10 @@ template <typename S, int Columns>
 }
 
 /// What becomes of products: c tanh(s / c), and the bias of the distance, for the first `end` keys
-/// of a tile.
+/// of a tile. Seldom asked for, so kept out of the way of the rest's registers.
 template <typename S>
-[[gnu::always_inline]] inline void adjust(float* scores, const KvHead& h, const Query& query,
-                                          std::uint32_t tile, std::uint32_t end) {
+[[gnu::noinline]] void adjust(float* scores, const KvHead& h, const Query& query,
+                              std::uint32_t tile, std::uint32_t end) {
   using F = typename S::F;
   if (h.softcap != 0) {
     const float c = h.softcap;
