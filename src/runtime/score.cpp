@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "runtime/session_impl.hpp"
 
@@ -10,11 +11,25 @@ namespace {
 /// The most rows whose logits are held at a time.
 constexpr std::uint32_t score_rows = 128;
 
-/// The logarithm of the softmax of `logits` at `token`, added up in double precision.
-float log_probability(std::span<const float> logits, Token token) noexcept {
-  const float largest = *std::ranges::max_element(logits);
+/// Logits that are looked at between two looks at the stop: some microseconds.
+constexpr std::size_t piece = 2048;
+
+/// The logarithm of the softmax of `logits` at `token`, added up in double precision; nothing if
+/// `stop` fired meanwhile.
+std::optional<float> log_probability(std::span<const float> logits, Token token,
+                                     const StopToken& stop) noexcept {
+  float largest = logits[0];
+  for (std::size_t at = 0; at < logits.size(); at += piece) {
+    if (stop.stop_requested()) return std::nullopt;
+    const auto part = logits.subspan(at, std::min(piece, logits.size() - at));
+    largest = std::max(largest, *std::ranges::max_element(part));
+  }
   double sum = 0;
-  for (const float logit : logits) sum += double{std::exp(logit - largest)};
+  for (std::size_t at = 0; at < logits.size(); at += piece) {
+    if (stop.stop_requested()) return std::nullopt;
+    for (const float logit : logits.subspan(at, std::min(piece, logits.size() - at)))
+      sum += double{std::exp(logit - largest)};
+  }
   const double shifted = double{logits[static_cast<std::size_t>(token)]} - largest;
   return static_cast<float>(shifted - std::log(sum));
 }
@@ -70,7 +85,9 @@ Outcome SessionImpl::score_slices(std::span<const Token> tokens, std::span<const
   const auto end = first + static_cast<std::uint32_t>(tokens.size());
   log_probabilities[0] = std::numeric_limits<float>::quiet_NaN();
   if (!before.empty()) {
-    log_probabilities[0] = log_probability(before, tokens[0]);
+    const auto first_one = log_probability(before, tokens[0], stop);
+    if (!first_one) return stopped_between_runs(stop);
+    log_probabilities[0] = *first_one;
   } else if (computed_ == first && first > 0) {
     --computed_;  // the last token is computed again for its logits
   }
@@ -92,9 +109,10 @@ Outcome SessionImpl::score_slices(std::span<const Token> tokens, std::span<const
       const auto row = std::span(rows).subspan(std::size_t{cell - begin} * vocabulary, vocabulary);
       if (cell + 1 == computed_) std::ranges::copy(row, logits_->begin());
       if (cell + 1 < first || cell + 1 == end) continue;
-      if (stop.stop_requested()) return stopped_between_runs(stop);
       const std::size_t next = cell + 1 - first;
-      log_probabilities[next] = log_probability(row, tokens[next]);
+      const auto its = log_probability(row, tokens[next], stop);
+      if (!its) return stopped_between_runs(stop);
+      log_probabilities[next] = *its;
     }
   }
   outcome.tokens = end - first;
