@@ -156,6 +156,10 @@ class Session {
 
   /// A second session with the same past; whole pages of memory are shared.
   Result<Session> fork();
+  /// Writes all of the session to a file, whole or not at all: tokens, keys and values, logits,
+  /// random generator. Model::restore_session reads it, on any machine with the same model file.
+  /// Code::stopped if `stop` fired.
+  Result<void> save(const std::string& path, const StopToken& stop = {});
   /// Forgets all but the first `count` tokens. Logits are not readable until the next evaluate or
   /// generate, which computes the last kept token anew.
   Result<void> truncate(std::uint32_t count);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+
 #include <limits>
+#include "base/checksum.hpp"
 
 #include "runtime/model_impl.hpp"
 #include "runtime/session_impl.hpp"
@@ -35,6 +37,13 @@ DType dtype_of(KvType type) noexcept {
       return DType::q4_0;
   }
   return DType::f16;
+}
+
+std::optional<KvType> kv_type_of(DType type) noexcept {
+  for (const KvType kv : {KvType::f32, KvType::f16, KvType::bf16, KvType::q8_0, KvType::q5_1,
+                          KvType::q5_0, KvType::q4_1, KvType::q4_0})
+    if (dtype_of(kv) == type) return kv;
+  return std::nullopt;
 }
 
 Result<void> check_kv_types(const ModelConfig& config, DType k_type, DType v_type) {
@@ -89,6 +98,19 @@ Result<void> check_plan(const ModelImpl& model) {
   auto plan = model.plan(1, 32, DType::f16, DType::f16);
   if (!plan) return fail(std::move(plan));
   return {};
+}
+
+std::uint64_t fingerprint_of(std::span<const std::byte> file, const Gguf& gguf) {
+  constexpr std::size_t part = 64;
+  Checksum sum;
+  std::size_t header = file.size();
+  for (const TensorInfo& tensor : gguf.tensors()) {
+    if (tensor.data.empty()) continue;
+    header = std::min(header, static_cast<std::size_t>(tensor.data.data() - file.data()));
+    sum.add(tensor.data.first(std::min(part, tensor.data.size())));
+  }
+  sum.add(file.first(header));
+  return sum.value();
 }
 
 std::uint32_t longest_token(const Tokenizer& tokenizer) {
@@ -147,6 +169,7 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
                                                  std::move(*weights), std::move(*tokenizer),
                                                  std::move(chat_template)));
   model->architecture_ = *architecture;
+  model->fingerprint_ = fingerprint_of(model->file_.bytes(), *gguf);
   model->config_ = std::move(*config);
   model->info_ = describe(*gguf, model->config_, model->weights_);
   model->info_.longest_token = longest_token(model->tokenizer_);
@@ -221,6 +244,15 @@ Result<std::string> Model::render_chat(std::span<const ChatMessage> messages, bo
 Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,
                                        const ChatOptions& options) const {
   return guard([&] { return impl_->chat_template().render(messages, options); });
+}
+
+Result<Session> Model::restore_session(const std::string& path, std::uint32_t context,
+                                       const StopToken& stop) const {
+  return guard([&]() -> Result<Session> {
+    auto impl = detail::SessionImpl::restore(impl_, path, context, stop);
+    if (!impl) return fail(std::move(impl));
+    return Session(std::move(*impl));
+  });
 }
 
 Result<Session> Model::new_session(const SessionOptions& options) const {

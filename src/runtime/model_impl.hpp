@@ -43,6 +43,9 @@ class ModelImpl {
   Device& device() const noexcept { return engine_->device(); }
   const ModelConfig& config() const noexcept { return config_; }
   const ModelInfo& info() const noexcept { return info_; }
+  /// A number that no other model has, but for accidents: of the file's header and of a part of
+  /// each tensor.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
   const Tokenizer& tokenizer() const noexcept { return tokenizer_; }
   const ChatTemplate& chat_template() const noexcept { return chat_template_; }
 
@@ -79,6 +82,7 @@ class ModelImpl {
   const Architecture* architecture_ = nullptr;
   ModelConfig config_;
   ModelInfo info_;
+  std::uint64_t fingerprint_ = 0;
 
   mutable std::mutex mutex_;
   mutable std::map<PlanKey, std::unique_ptr<Plan>> plans_;
@@ -91,6 +95,8 @@ std::uint32_t row_class(std::uint32_t rows) noexcept;
 inline constexpr std::uint32_t chunk_rows = 512;
 
 DType dtype_of(KvType type) noexcept;
+/// The inverse; empty for types that no keys are kept in.
+std::optional<KvType> kv_type_of(DType type) noexcept;
 
 /// Whether the keys and values of such heads can be kept so: no block of a type spans two heads.
 Result<void> check_kv_types(const ModelConfig& config, DType k_type, DType v_type);

@@ -443,6 +443,10 @@ Result<Session> Session::fork() {
   });
 }
 
+Result<void> Session::save(const std::string& path, const StopToken& stop) {
+  return guard([&] { return impl_->save(path, stop); });
+}
+
 Result<void> Session::truncate(std::uint32_t count) {
   return guard([&] { return impl_->truncate(count); });
 }

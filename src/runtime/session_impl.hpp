@@ -94,6 +94,10 @@ class SessionImpl {
                    const StopToken& stop);
   Result<std::unique_ptr<SessionImpl>> fork();
   Result<void> truncate(std::uint32_t count);
+  Result<void> save(const std::string& path, const StopToken& stop);
+  static Result<std::unique_ptr<SessionImpl>> restore(std::shared_ptr<const ModelImpl> model,
+                                                      const std::string& path,
+                                                      std::uint32_t context, const StopToken& stop);
 
  private:
   SessionImpl(std::shared_ptr<const ModelImpl> model, const SessionOptions& options,

@@ -33,6 +33,14 @@ TextStream::Step TextStream::feed(std::string_view bytes, std::span<const std::s
   return step;
 }
 
+TextStream TextStream::restore(std::string_view held, std::string_view character) {
+  TextStream stream;
+  stream.held_ = held;
+  std::string whole;  // nothing of what `character` gave
+  stream.utf8_.feed(character, whole);
+  return stream;
+}
+
 std::string TextStream::take_held() {
   std::string text;
   text.swap(held_);

@@ -25,6 +25,11 @@ class TextStream {
   /// The end of an answer: delivers what was held back, an unfinished character as U+FFFD.
   std::string flush();
 
+  /// The two parts of what waits: text that may begin a stop string, bytes of an unfinished
+  /// character.
+  std::string_view held() const noexcept { return held_; }
+  std::string_view character() const noexcept { return utf8_.pending(); }
+  static TextStream restore(std::string_view held, std::string_view character);
   /// What waits to be delivered.
   std::string pending() const { return held_ + std::string(utf8_.pending()); }
 
