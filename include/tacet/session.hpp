@@ -46,6 +46,7 @@ struct Outcome {
   std::optional<Error> error = {};       ///< of a failed call
   Finish finish = Finish::none;
   std::uint32_t tokens = 0;      ///< committed by the call: evaluated, or delivered by `generate`
+  std::uint32_t reused = 0;      ///< of them, taken over from other sessions
   std::uint32_t steps_done = 0;  ///< how far the stopped run got
   std::uint32_t steps = 0;       ///< of how many
   /// From the request to the device being idle, and to this call's return. For a byte or a callback
@@ -66,6 +67,13 @@ struct SessionOptions {
       0;  ///< tokens it can hold; 0: what the model was trained for, at most 4096
   KvType k_type = KvType::f16;
   KvType v_type = KvType::f16;
+  /// A token sees only so many tokens up to itself, and keys and values that none can see any more
+  /// are given up, so that memory does not grow with the conversation; 0: it sees all.
+  std::uint32_t window = 0;
+  /// A prompt takes over what sessions of the same model have computed for the same first tokens,
+  /// if it is still there, in pieces of 32 tokens: the bits are the same, only sooner. How long a
+  /// prompt takes can tell whether another session had it before; false: neither take nor give.
+  bool share_prefix = true;
 };
 
 struct SamplerOptions {
@@ -86,10 +94,18 @@ struct EvaluateOptions {
   bool keep_progress = false;
 };
 
+/// What makes room in a context that is full: see Session::remove.
+struct ContextShift {
+  std::uint32_t keep = 0;  ///< tokens at the start that are never forgotten
+};
+
 struct GenerateOptions {
   /// 0: until the model ends. A context that fills up first is an error (context_full) after all
   /// that fits was delivered.
   std::uint32_t max_tokens = 0;
+  /// Instead of that error, forget the older half of the tokens behind those that are kept, and
+  /// close the gap, as often as needed.
+  std::optional<ContextShift> shift = {};
   SamplerOptions sampler = {};
   std::vector<std::string> stop = {};  ///< strings that end the answer; they are not delivered
   bool special = false;                ///< deliver control tokens as text too
@@ -156,12 +172,20 @@ class Session {
 
   /// A second session with the same past; whole pages of memory are shared.
   Result<Session> fork();
+  /// Forgets the tokens from `begin` to `end`; Outcome::tokens says how many. What comes behind
+  /// keeps its keys and values, which were computed with the forgotten tokens in sight, and its
+  /// positions: the model sees a gap. With `close_gap` the tokens before `begin` move up to what
+  /// comes behind: they are computed again at their new positions, as a prompt of `begin` tokens.
+  /// Atomic. Logits are not readable until the next evaluate or generate.
+  Outcome remove(std::uint32_t begin, std::uint32_t end, bool close_gap = false,
+                 const StopToken& stop = {});
   /// Writes all of the session to a file, whole or not at all: tokens, keys and values, logits,
   /// random generator. Model::restore_session reads it, on any machine with the same model file.
   /// Code::stopped if `stop` fired.
   Result<void> save(const std::string& path, const StopToken& stop = {});
   /// Forgets all but the first `count` tokens. Logits are not readable until the next evaluate or
-  /// generate, which computes the last kept token anew.
+  /// generate, which computes the last kept token anew; all of them, if a window had moved past
+  /// what they need.
   Result<void> truncate(std::uint32_t count);
 
  private:

@@ -42,6 +42,7 @@ class Writer {
   }
   template <typename T>
   void array(std::span<const T> values) {
+    align(alignof(std::uint64_t));
     number(std::uint64_t{values.size()});
     bytes(std::as_bytes(values));
   }
@@ -57,9 +58,9 @@ class Writer {
       done_ = file_.write(part);
     }
   }
-  void align() {
+  void align(std::size_t to) {
     const std::array<std::byte, page_alignment> zeros{};
-    bytes(std::span(zeros).first((page_alignment - size_ % page_alignment) % page_alignment));
+    bytes(std::span(zeros).first((to - size_ % to) % to));
   }
   std::uint64_t checksum() const { return sum_.value(); }
   Result<void> take() { return std::move(done_); }
@@ -85,9 +86,9 @@ class Reader {
     if (!from.empty()) std::memcpy(&value, from.data(), sizeof(T));
     return value;
   }
-  /// Elements that are aligned where they lie: numbers before have to see to that.
   template <typename T>
   std::span<const T> array() {
+    align(alignof(std::uint64_t));
     const auto count = number<std::uint64_t>();
     if (count > (bytes_.size() - at_) / sizeof(T)) {
       failed_ = true;
@@ -140,8 +141,8 @@ Result<void> write_session_file(const std::string& path, const SessionImage& ima
                                 const std::function<std::span<const std::byte>(std::size_t)>& page,
                                 const StopToken& stop) {
   const std::uint64_t pages = pages_for(image.computed, image.page_tokens);
-  const std::uint64_t expected =
-      pages * image.page_bytes + image.tokens.size_bytes() + image.logits.size_bytes() + 4096;
+  const std::uint64_t expected = (pages - image.first_page) * image.page_bytes +
+                                 2 * image.tokens.size_bytes() + image.logits.size_bytes() + 4096;
   auto file = OutputFile::create(path, expected);
   if (!file) return fail(std::move(file));
   Writer writer(*file, path, stop);
@@ -156,12 +157,15 @@ Result<void> write_session_file(const std::string& path, const SessionImage& ima
   writer.number(image.random_drawn);
   writer.number(image.computed);
   writer.number(image.context);
+  writer.number(image.window);
+  writer.number(image.first_page);
   writer.array(image.tokens);
+  writer.array(image.positions);
   writer.array(image.logits);
   writer.array(std::span(image.held));
   writer.array(std::span(image.character));
-  writer.align();
-  for (std::size_t i = 0; i < pages; ++i) writer.bytes(page(i));
+  writer.align(page_alignment);
+  for (std::size_t i = image.first_page; i < pages; ++i) writer.bytes(page(i));
   writer.number(writer.checksum());
   if (auto written = writer.take(); !written) return written;
   return file->commit();
@@ -190,7 +194,10 @@ Result<SavedSession> read_session_file(std::span<const std::byte> bytes, std::st
   image.random_drawn = reader.number<std::uint64_t>();
   const auto computed = reader.number<std::uint32_t>();
   image.context = reader.number<std::uint32_t>();
+  image.window = reader.number<std::uint32_t>();
+  image.first_page = reader.number<std::uint32_t>();
   image.tokens = reader.array<std::int32_t>();
+  image.positions = reader.array<std::int32_t>();
   image.logits = reader.array<float>();
   image.held = reader.text();
   image.character = reader.text();
@@ -200,12 +207,16 @@ Result<SavedSession> read_session_file(std::span<const std::byte> bytes, std::st
                 name, reader.at());
   };
   if (reader.failed() || image.page_tokens == 0 || image.page_bytes == 0 ||
-      computed > image.tokens.size() || image.character.size() > 3)
+      computed > image.tokens.size() || image.character.size() > 3 ||
+      (!image.positions.empty() && image.positions.size() != image.tokens.size()) ||
+      !std::ranges::is_sorted(image.positions))
     return cut_short();
   image.computed = computed;
   const std::uint64_t pages = pages_for(computed, image.page_tokens);
   const std::size_t left = bytes.size() - sizeof(std::uint64_t) - reader.at();
-  if (left / image.page_bytes != pages || left % image.page_bytes != 0) return cut_short();
+  if (image.first_page > pages || left / image.page_bytes != pages - image.first_page ||
+      left % image.page_bytes != 0)
+    return cut_short();
   saved.pages = reader.take(left);
   if (auto summed = check_sum(bytes, name, stop); !summed) return fail(std::move(summed));
   const auto k = dtype_from_gguf(k_type), v = dtype_from_gguf(v_type);

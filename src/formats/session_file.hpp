@@ -13,27 +13,31 @@
 namespace tacet {
 
 /// What a saved session is made of. Numbers in the file are little-endian: the 8 bytes
-/// "tacetses", the version, then these fields in order, each array behind its length, the pages at
-/// a multiple of 64, and a checksum of all before it (base/checksum.hpp).
+/// "tacetses", the version, then these fields in order, each array behind its length at a
+/// multiple of 8, the pages at a multiple of 64, and a checksum of all before it
+/// (base/checksum.hpp).
 struct SessionImage {
   std::uint64_t model = 0;  ///< which model: ModelImpl::fingerprint
   DType k_type = DType::f16;
   DType v_type = DType::f16;
   std::uint32_t context = 0;  ///< tokens that the session could hold
+  std::uint32_t window = 0;   ///< tokens that a token sees; 0: all
   std::uint32_t page_tokens = 0;
+  std::uint32_t first_page = 0;  ///< pages before it were given up and are not in the file
   std::uint64_t page_bytes = 0;
-  std::uint32_t computed = 0;  ///< cells that the pages hold
+  std::uint32_t computed = 0;  ///< cells that the pages hold, but for those given up
   std::uint64_t random_seed = 0;
   std::uint64_t random_drawn = 0;
   std::string_view held;       ///< text that waits for what follows it
   std::string_view character;  ///< bytes of a character that is not whole yet, 0 to 3
   std::span<const std::int32_t> tokens;
-  std::span<const float> logits;  ///< empty: none are readable
+  std::span<const std::int32_t> positions;  ///< of the tokens, rising; empty: 0, 1, 2, ...
+  std::span<const float> logits;            ///< empty: none are readable
 };
 
-/// Writes a session to `path`, whole or not at all. `page(i)` gives the bytes of page `i`, of which
-/// there are as many as the computed cells need; they are valid until the next call. Errors: those
-/// of OutputFile; Code::stopped if `stop` fired.
+/// Writes a session to `path`, whole or not at all. `page(i)` gives the bytes of page `i`, for each
+/// from the first page to as many as the computed cells need; they are valid until the next call.
+/// Errors: those of OutputFile; Code::stopped if `stop` fired.
 Result<void> write_session_file(const std::string& path, const SessionImage& image,
                                 const std::function<std::span<const std::byte>(std::size_t)>& page,
                                 const StopToken& stop = {});

@@ -31,6 +31,7 @@ struct GraphClass {
   std::uint32_t rows = 1;
   std::uint32_t outputs = 1;
   std::uint32_t max_keys = 1;
+  std::uint32_t window = 0;  ///< tokens that a token sees; 0: all before it
   DType k_type = DType::f16;
   DType v_type = DType::f16;
 };

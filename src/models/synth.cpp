@@ -38,6 +38,8 @@ constexpr SynthShape kShapes[] = {
     {"tiny-qwen3", "qwen3", 2, 128, 4, 2, 64, 192, 512, 500, 512, 1e4F, 0, 1e-6F, true, "qwen2"},
     {"tiny-llama", "llama", 2, 128, 4, 2, 32, 192, 512, 500, 512, 1e4F, 32, 1e-5F, true,
      "llama-bpe"},
+    {"tiny-llama-one", "llama", 1, 128, 4, 2, 32, 192, 512, 500, 512, 1e4F, 8, 1e-5F, true,
+     "llama-bpe"},
     {"tiny-llama-256", "llama", 2, 256, 4, 1, 64, 512, 512, 500, 512, 1e4F, 8, 1e-5F, false,
      "llama-bpe"},
 };

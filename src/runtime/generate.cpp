@@ -43,6 +43,14 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
                                        "pass UTF-8."));
       return outcome;
     }
+  if (options.shift && options.shift->keep + 2 > context_) {
+    set_failed(outcome,
+               Error(Code::invalid_argument,
+                     fmt::format("To keep {} tokens of a context of {} leaves nothing to forget; "
+                                 "keep fewer, or use a larger context.",
+                                 options.shift->keep, context_)));
+    return outcome;
+  }
   if (history_.empty()) {
     set_failed(outcome, Error::fixed(Code::invalid_argument,
                                      "There is nothing to go on from; evaluate a prompt first."));
@@ -72,7 +80,10 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
       deliver(text_.flush());
       return outcome;
     }
-    if (history_.size() == context_) {
+    if (history_.size() == context_ && options.shift) {
+      Outcome shifted = shift(*options.shift, stop);
+      if (!shifted.done()) return shifted;
+    } else if (history_.size() == context_) {
       deliver(text_.take_held());  // its tokens are committed
       set_failed(outcome,
                  Error(Code::context_full,

@@ -9,10 +9,6 @@ namespace {
 /// Bytes of a page that are copied between two looks at the stop.
 constexpr std::size_t copied_at_once = 64 * 1024;
 
-std::uint32_t pages_for(std::uint32_t cells) noexcept {
-  return (cells + KvPool::page_tokens - 1) / KvPool::page_tokens;
-}
-
 }  // namespace
 
 KvPool::KvPool(Device& device, const ModelConfig& config, DType k_type, DType v_type)
@@ -34,107 +30,172 @@ KvPool::KvPool(Device& device, const ModelConfig& config, DType k_type, DType v_
   }
 }
 
-KvPool::Page& KvPool::find(std::byte* data) noexcept {
-  return *std::ranges::lower_bound(pages_, data, std::less<>{},
-                                   [](const Page& page) { return page.buffer->data(); });
+KvPool::Page& KvPool::page_at(const std::byte* data) const noexcept {
+  return **std::ranges::lower_bound(pages_, data, std::less<>{},
+                                    [](const auto& page) { return page->buffer->data(); });
+}
+
+void KvPool::push_free(Page& page) noexcept {
+  page.previous_free = last_free_;
+  page.next_free = nullptr;
+  (last_free_ != nullptr ? last_free_->next_free : first_free_) = &page;
+  last_free_ = &page;
+  ++free_;
+}
+
+void KvPool::take_free(Page& page) noexcept {
+  (page.previous_free != nullptr ? page.previous_free->next_free : first_free_) = page.next_free;
+  (page.next_free != nullptr ? page.next_free->previous_free : last_free_) = page.previous_free;
+  --free_;
+}
+
+/// Adds a free page from the device.
+Result<void> KvPool::add_page(const StopToken& stop) {
+  pages_.reserve(pages_.size() + 1);
+  auto page = std::make_unique<Page>();
+  if (pages_.size() >= buckets_.size()) {
+    buckets_.assign(std::max<std::size_t>(16, 2 * buckets_.size()), nullptr);
+    for (const auto& named : pages_) {
+      if (named->name == no_name) continue;
+      Page*& first = bucket(named->before, named->tokens);
+      named->next_named = std::exchange(first, named.get());
+    }
+  }
+  auto buffer = device_.allocate(page_bytes_, "a page of the KV cache", stop);
+  if (!buffer) return fail(std::move(buffer));
+  page->buffer = std::move(*buffer);
+  push_free(*page);
+  const auto place =
+      std::ranges::lower_bound(pages_, page->buffer->data(), std::less<>{},
+                               [](const auto& other) { return other->buffer->data(); });
+  pages_.insert(place, std::move(page));
+  return {};
 }
 
 Result<std::byte*> KvPool::allocate(const StopToken& stop) {
   const std::lock_guard lock(mutex_);
-  if (free_.empty()) {
-    pages_.reserve(pages_.size() + 1);
-    free_.reserve(pages_.size() + 1);
-    auto buffer = device_.allocate(page_bytes_, "a page of the KV cache", stop);
-    if (!buffer) return fail(std::move(buffer));
-    std::byte* data = (*buffer)->data();
-    const auto place = std::ranges::lower_bound(
-        pages_, data, std::less<>{}, [](const Page& page) { return page.buffer->data(); });
-    pages_.insert(place, Page{std::move(*buffer), 0});
-    free_.push_back(data);
-  }
-  std::byte* data = free_.back();
-  free_.pop_back();
-  find(data).uses = 1;
-  return data;
+  if (first_free_ == nullptr)
+    if (auto added = add_page(stop); !added) return fail(std::move(added));
+  Page& page = *first_free_;
+  take_free(page);
+  forget_name(page);
+  page.uses = 1;
+  return page.buffer->data();
 }
 
 void KvPool::share(std::byte* page) noexcept {
   const std::lock_guard lock(mutex_);
-  ++find(page).uses;
+  ++page_at(page).uses;
 }
 
 void KvPool::release(std::byte* page) noexcept {
   const std::lock_guard lock(mutex_);
-  if (--find(page).uses == 0) free_.push_back(page);
+  Page& given = page_at(page);
+  if (--given.uses == 0) push_free(given);
 }
 
 bool KvPool::shared(std::byte* page) const noexcept {
   const std::lock_guard lock(mutex_);
-  return const_cast<KvPool*>(this)->find(page).uses > 1;
+  return page_at(page).uses > 1;
 }
 
 Result<std::byte*> KvPool::own(std::byte* page, const StopToken& stop) {
-  if (!shared(page)) return page;
+  {
+    const std::lock_guard lock(mutex_);
+    Page& mine = page_at(page);
+    if (mine.uses == 1) {
+      forget_name(mine);
+      return page;
+    }
+  }
   auto copy = allocate(stop);
   if (!copy) return copy;
-  for (std::size_t at = 0; at < page_bytes_; at += copied_at_once) {
-    if (stop.stop_requested()) {
-      release(*copy);
-      return fail(Code::stopped, "The copy of a page was stopped.");
-    }
-    const std::size_t bytes = std::min(copied_at_once, page_bytes_ - at);
-    if (auto copied = device_.copy(*copy + at, page + at, bytes); !copied) {
-      release(*copy);
-      return fail(std::move(copied));
-    }
+  if (auto copied = copy_page(*copy, page, stop); !copied) {
+    release(*copy);
+    return fail(std::move(copied));
   }
   release(page);
   return copy;
 }
 
-std::size_t KvPool::used() const noexcept {
-  const std::lock_guard lock(mutex_);
-  return pages_.size() - free_.size();
-}
-
-PageTable::PageTable(std::shared_ptr<KvPool> pool, std::uint32_t context) : pool_(std::move(pool)) {
-  pages_.reserve(pages_for(context));
-}
-
-Result<void> PageTable::prepare(std::uint32_t past, std::uint32_t rows, const StopToken& stop) {
-  if (const std::size_t first = past / KvPool::page_tokens; first < pages_.size()) {
-    auto own = pool_->own(pages_[first], stop);
-    if (!own) return fail(std::move(own));
-    // Runs ahead in the queue may read the entry.
-    if (pages_[first] != *own) pages_[first] = *own;
-  }
-  while (pages_.size() < pages_for(past + rows)) {
-    auto page = pool_->allocate(stop);
-    if (!page) return fail(std::move(page));
-    pages_.push_back(*page);
+Result<void> KvPool::copy_page(std::byte* to, const std::byte* from, const StopToken& stop) const {
+  for (std::size_t at = 0; at < page_bytes_; at += copied_at_once) {
+    if (stop.stop_requested()) return fail(Code::stopped, "The copy of a page was stopped.");
+    const std::size_t bytes = std::min(copied_at_once, page_bytes_ - at);
+    if (auto copied = device_.copy(to + at, from + at, bytes); !copied) return copied;
   }
   return {};
 }
 
-void PageTable::truncate(std::uint32_t cells) noexcept {
-  while (pages_.size() > pages_for(cells)) {
-    pool_->release(pages_.back());
-    pages_.pop_back();
+Result<void> KvPool::copy_cells(std::byte* to, std::uint32_t to_cell, const std::byte* from,
+                                std::uint32_t from_cell, std::uint32_t cells,
+                                const StopToken& stop) const {
+  for (const KvLayer& layer : layers_) {
+    if (stop.stop_requested()) return fail(Code::stopped, "The copy of a page was stopped.");
+    const std::size_t k = row_bytes(layer.k_type, layer.k_head_size);
+    const std::size_t v = row_bytes(layer.v_type, layer.v_head_size);
+    for (std::size_t head = 0; head < layer.heads; ++head) {
+      const std::size_t at = head * page_tokens;
+      auto copied = device_.copy(to + layer.k_offset + (at + to_cell) * k,
+                                 from + layer.k_offset + (at + from_cell) * k, cells * k);
+      if (copied)
+        copied = device_.copy(to + layer.v_offset + (at + to_cell) * v,
+                              from + layer.v_offset + (at + from_cell) * v, cells * v);
+      if (!copied) return copied;
+    }
   }
+  return {};
 }
 
-void PageTable::adopt(PageTable other) noexcept {
-  truncate(0);
-  pages_.swap(other.pages_);
+KvPool::Page*& KvPool::bucket(PageName before, std::span<const Token> tokens) noexcept {
+  // FNV-1a over words (Fowler, Noll, Vo), folded. Names are compared in full, so a poor hash costs
+  // time only.
+  std::uint64_t hash = 0xcbf29ce484222325U ^ before;
+  for (const Token token : tokens)
+    hash = (hash ^ static_cast<std::uint32_t>(token)) * 0x100000001b3U;
+  return buckets_[(hash ^ hash >> 32) % buckets_.size()];
 }
 
-PageTable PageTable::fork(std::uint32_t cells) const {
-  PageTable copy(pool_, static_cast<std::uint32_t>(pages_.capacity()) * KvPool::page_tokens);
-  for (std::uint32_t i = 0; i < pages_for(cells); ++i) {
-    pool_->share(pages_[i]);
-    copy.pages_.push_back(pages_[i]);
-  }
-  return copy;
+KvPool::Page* KvPool::find_named(PageName before, std::span<const Token> tokens) noexcept {
+  if (buckets_.empty()) return nullptr;
+  Page* page = bucket(before, tokens);
+  while (page != nullptr && (page->before != before || !std::ranges::equal(page->tokens, tokens)))
+    page = page->next_named;
+  return page;
+}
+
+void KvPool::forget_name(Page& page) noexcept {
+  if (page.name == no_name) return;
+  Page** link = &bucket(page.before, page.tokens);
+  while (*link != &page) link = &(*link)->next_named;
+  *link = page.next_named;
+  page.name = no_name;
+}
+
+KvPool::NamedPage KvPool::find(PageName before, std::span<const Token> tokens) noexcept {
+  const std::lock_guard lock(mutex_);
+  Page* page = find_named(before, tokens);
+  if (page == nullptr) return {};
+  if (page->uses++ == 0) take_free(*page);
+  return {page->buffer->data(), page->name};
+}
+
+PageName KvPool::name(std::byte* data, PageName before, std::span<const Token> tokens) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (const Page* same = find_named(before, tokens)) return same->name;
+  Page& page = page_at(data);
+  if (page.name != no_name) return page.name;  // it holds something that another table named
+  Page*& first = bucket(before, tokens);
+  page.name = next_name_++;
+  page.before = before;
+  std::ranges::copy(tokens, page.tokens.begin());
+  page.next_named = std::exchange(first, &page);
+  return page.name;
+}
+
+std::size_t KvPool::used() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return pages_.size() - free_;
 }
 
 }  // namespace tacet

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -7,11 +8,21 @@
 #include "backends/device.hpp"
 #include "graph/kv_view.hpp"
 #include "models/architecture.hpp"
+#include "tacet/session.hpp"
 
 namespace tacet {
 
+/// Names a page by all that its keys and values depend on: the tokens of its cells, and the page
+/// before. The first page of a sequence has one of the names below 2^32 before it, which says what
+/// else matters (the window). A name is never given twice.
+using PageName = std::uint64_t;
+inline constexpr PageName no_name = ~PageName{0};
+
 /// The pages of one layer group: same device, same types. Pages are counted, so that sessions can
-/// share them, and reused; they go back to the device with the pool. Thread-safe.
+/// share them, and reused; they go back to the device with the pool. A page that is given back
+/// keeps what it holds, and its name, until it is needed for something else, the one that was
+/// given back first before the others: so the next session with the same beginning finds it.
+/// Thread-safe.
 class KvPool {
  public:
   /// Tokens in a page.
@@ -31,9 +42,26 @@ class KvPool {
   /// Gives one use of a page up.
   void release(std::byte* page) noexcept;
   bool shared(std::byte* page) const noexcept;
-  /// Makes `page` the caller's own: itself if it is not shared, else a copy, with one use of the
-  /// original given up. Code::stopped, and nothing happened, if `stop` fired.
+  /// Makes `page` the caller's own to write: itself, without its name, if it is not shared, else a
+  /// copy, with one use of the original given up. Code::stopped, and nothing happened, if `stop`
+  /// fired.
   Result<std::byte*> own(std::byte* page, const StopToken& stop = {});
+  /// Copies whole pages' worth of memory, or cells of every layer and head from one page into
+  /// another, looking at the stop.
+  Result<void> copy_page(std::byte* to, const std::byte* from, const StopToken& stop) const;
+  Result<void> copy_cells(std::byte* to, std::uint32_t to_cell, const std::byte* from,
+                          std::uint32_t from_cell, std::uint32_t cells,
+                          const StopToken& stop) const;
+
+  struct NamedPage {
+    std::byte* data = nullptr;  ///< null: there is none
+    PageName name = no_name;
+  };
+  /// A use of the page with these `page_tokens` tokens behind the page `before`.
+  NamedPage find(PageName before, std::span<const Token> tokens) noexcept;
+  /// Gives a page in use, whose cells are all final, a name; the name of another page if that one
+  /// holds the same.
+  PageName name(std::byte* page, PageName before, std::span<const Token> tokens) noexcept;
   /// Pages in use, for tests.
   std::size_t used() const noexcept;
 
@@ -41,48 +69,33 @@ class KvPool {
   struct Page {
     std::unique_ptr<Buffer> buffer;
     std::uint32_t uses = 0;
+    // What it holds, if it has a name; and the next one of its bucket.
+    PageName name = no_name;
+    PageName before = no_name;
+    std::array<Token, page_tokens> tokens{};
+    Page* next_named = nullptr;
+    // Its neighbours among the free pages.
+    Page* next_free = nullptr;
+    Page* previous_free = nullptr;
   };
-  Page& find(std::byte* data) noexcept;
+  Page& page_at(const std::byte* data) const noexcept;
+  Result<void> add_page(const StopToken& stop);
+  void push_free(Page& page) noexcept;
+  void take_free(Page& page) noexcept;
+  Page*& bucket(PageName before, std::span<const Token> tokens) noexcept;
+  Page* find_named(PageName before, std::span<const Token> tokens) noexcept;
+  void forget_name(Page& page) noexcept;
 
   Device& device_;
   std::vector<KvLayer> layers_;
   std::size_t page_bytes_ = 0;
   mutable std::mutex mutex_;
-  std::vector<Page> pages_;       ///< ascending addresses
-  std::vector<std::byte*> free_;  ///< room for all pages
-};
-
-/// A session's page table: which page holds which cells. Releases its pages when it goes. Not
-/// thread-safe.
-class PageTable {
- public:
-  explicit PageTable(std::shared_ptr<KvPool> pool, std::uint32_t context);
-  ~PageTable() { truncate(0); }
-  PageTable(PageTable&&) noexcept = default;
-  PageTable& operator=(PageTable&&) = delete;
-
-  /// Takes the pages of `other` in place of its own.
-  void adopt(PageTable other) noexcept;
-
-  /// Makes room to write the cells from `past` to `past + rows`: adds pages, and copies the page of
-  /// `past` if it is shared. On an error (Code::stopped if `stop` fired) the cells below `past` are
-  /// as they were.
-  Result<void> prepare(std::uint32_t past, std::uint32_t rows, const StopToken& stop = {});
-  /// Gives up the pages that no cell below `cells` needs.
-  void truncate(std::uint32_t cells) noexcept;
-  /// A table that shares the pages of the first `cells` cells.
-  PageTable fork(std::uint32_t cells) const;
-
-  /// The sequence of a run of `rows` rows behind the first `past` cells. Valid as long as the
-  /// table.
-  KvSequence sequence(std::uint32_t past, std::uint32_t rows) const noexcept {
-    return {.begin = 0, .end = rows, .past = past, .pages = pages_};
-  }
-  const std::shared_ptr<KvPool>& pool() const noexcept { return pool_; }
-
- private:
-  std::shared_ptr<KvPool> pool_;
-  std::vector<std::byte*> pages_;  ///< room for the whole context, so that views stay valid
+  std::vector<std::unique_ptr<Page>> pages_;  ///< ascending addresses
+  std::vector<Page*> buckets_;  ///< of named pages; as many as there are pages, or more
+  Page* first_free_ = nullptr;  ///< given back first
+  Page* last_free_ = nullptr;
+  std::size_t free_ = 0;
+  PageName next_name_ = PageName{1} << 32;
 };
 
 }  // namespace tacet

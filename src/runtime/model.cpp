@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-
 #include <limits>
-#include "base/checksum.hpp"
 
+#include "base/checksum.hpp"
 #include "runtime/model_impl.hpp"
 #include "runtime/session_impl.hpp"
 
@@ -37,6 +36,13 @@ DType dtype_of(KvType type) noexcept {
       return DType::q4_0;
   }
   return DType::f16;
+}
+
+PlanOptions plan_options(std::uint32_t context, const SessionOptions& options) noexcept {
+  return {.context = context,
+          .window = options.window,
+          .k_type = dtype_of(options.k_type),
+          .v_type = dtype_of(options.v_type)};
 }
 
 std::optional<KvType> kv_type_of(DType type) noexcept {
@@ -95,7 +101,7 @@ Result<void> arrange_weights(const Graph& graph, Device& device, const FileBytes
 /// Whether the device can run the model's layers at all, found before the first run by planning one
 /// row.
 Result<void> check_plan(const ModelImpl& model) {
-  auto plan = model.plan(1, 32, DType::f16, DType::f16);
+  auto plan = model.plan(1, {.context = 32});
   if (!plan) return fail(std::move(plan));
   return {};
 }
@@ -173,8 +179,7 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
   model->config_ = std::move(*config);
   model->info_ = describe(*gguf, model->config_, model->weights_);
   model->info_.longest_token = longest_token(model->tokenizer_);
-  auto graph = model->architecture_->build(model->config_, model->weights_,
-                                           {1, 1, 32, DType::f16, DType::f16});
+  auto graph = model->architecture_->build(model->config_, model->weights_, {.max_keys = 32});
   if (!graph) return fail(std::move(graph));
   if (auto arranged = arrange_weights(*graph, model->device(), model->file_, model->weights_, stop);
       !arranged)
@@ -183,18 +188,22 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
   return model;
 }
 
-Result<const Plan*> ModelImpl::plan(std::uint32_t rows, std::uint32_t context, DType k_type,
-                                    DType v_type, const StopToken& stop,
+Result<const Plan*> ModelImpl::plan(std::uint32_t rows, PlanOptions options, const StopToken& stop,
                                     std::uint32_t outputs) const {
   // Contexts are rounded up, so that sessions of similar sizes share their plans.
-  const PlanKey key{row_class(rows), row_class(outputs),
-                    std::bit_ceil(std::max(context, KvPool::page_tokens)), k_type, v_type};
+  options.context = std::bit_ceil(std::max(options.context, KvPool::page_tokens));
+  const PlanKey key{row_class(rows), row_class(outputs), options};
   std::unique_lock lock(mutex_);
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second.get();
-  if (auto checked = check_kv_types(config_, k_type, v_type); !checked)
+  if (auto checked = check_kv_types(config_, options.k_type, options.v_type); !checked)
     return fail(std::move(checked));
-  auto graph =
-      architecture_->build(config_, weights_, {key.rows, key.outputs, key.context, k_type, v_type});
+  auto graph = architecture_->build(config_, weights_,
+                                    {.rows = key.rows,
+                                     .outputs = key.outputs,
+                                     .max_keys = options.context,
+                                     .window = options.window,
+                                     .k_type = options.k_type,
+                                     .v_type = options.v_type});
   if (!graph) return fail(std::move(graph));
   auto plan = make_plan(std::move(*graph), device(), stop);
   if (!plan) return fail(std::move(plan));
@@ -272,10 +281,9 @@ Result<PlanReport> Model::plan(std::uint32_t rows, std::uint32_t keys,
     if (keys < rows || keys > impl_->config().context_length)
       return fail(Code::invalid_argument, "A run of {} rows sees {} to {} keys, not {}.", rows,
                   rows, impl_->config().context_length, keys);
-    const std::uint32_t context = options.context != 0 ? options.context : keys;
+    const std::uint32_t context = std::max(options.context, keys);
     if (auto checked = detail::check_context(context); !checked) return fail(std::move(checked));
-    auto plan = impl_->plan(rows, std::max(context, keys), detail::dtype_of(options.k_type),
-                            detail::dtype_of(options.v_type));
+    auto plan = impl_->plan(rows, detail::plan_options(context, options));
     if (!plan) return fail(std::move(plan));
     PlanReport report{
         .rows = rows, .keys = keys, .steps = {}, .arena_bytes = (*plan)->arena_bytes, .notes = {}};

@@ -30,6 +30,15 @@ class EngineImpl {
   mutable Log log_;
 };
 
+/// What the plans of a session depend on.
+struct PlanOptions {
+  std::uint32_t context = 0;  ///< the most cells
+  std::uint32_t window = 0;   ///< of every layer; 0: none
+  DType k_type = DType::f16;
+  DType v_type = DType::f16;
+  auto operator<=>(const PlanOptions&) const = default;
+};
+
 /// What a Model refers to: weights, text, and the caches that its sessions share. Thread-safe.
 class ModelImpl {
  public:
@@ -51,8 +60,8 @@ class ModelImpl {
 
   /// The plan for a run of up to `rows` rows, of which up to `outputs` give logits, made at the
   /// first call; lives as long as the model. Making one looks at `stop`.
-  Result<const Plan*> plan(std::uint32_t rows, std::uint32_t context, DType k_type, DType v_type,
-                           const StopToken& stop = {}, std::uint32_t outputs = 1) const;
+  Result<const Plan*> plan(std::uint32_t rows, PlanOptions options, const StopToken& stop = {},
+                           std::uint32_t outputs = 1) const;
   /// The memory that sessions with these types share.
   std::shared_ptr<KvPool> kv_pool(DType k_type, DType v_type) const;
 
@@ -68,9 +77,7 @@ class ModelImpl {
   struct PlanKey {
     std::uint32_t rows;
     std::uint32_t outputs;
-    std::uint32_t context;
-    DType k_type;
-    DType v_type;
+    PlanOptions options;
     auto operator<=>(const PlanKey&) const = default;
   };
 
@@ -95,6 +102,7 @@ std::uint32_t row_class(std::uint32_t rows) noexcept;
 inline constexpr std::uint32_t chunk_rows = 512;
 
 DType dtype_of(KvType type) noexcept;
+PlanOptions plan_options(std::uint32_t context, const SessionOptions& options) noexcept;
 /// The inverse; empty for types that no keys are kept in.
 std::optional<KvType> kv_type_of(DType type) noexcept;
 

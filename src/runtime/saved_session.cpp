@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "formats/session_file.hpp"
 #include "runtime/session_impl.hpp"
@@ -24,6 +25,11 @@ std::vector<std::byte> first_cells(const KvPool& pool, const std::byte* page, st
   return copy;
 }
 
+tl::unexpected<Error> contradiction(const std::string& path) {
+  return fail(Code::corrupt, "'{}' is damaged: its numbers contradict; save the session again.",
+              path);
+}
+
 /// Whether an image is one of `model`'s sessions.
 Result<void> check_image(const SessionImage& image, const ModelImpl& model,
                          const std::string& path) {
@@ -34,12 +40,14 @@ Result<void> check_image(const SessionImage& image, const ModelImpl& model,
   const bool tokens_exist = std::ranges::all_of(image.tokens, [&](Token token) {
     return token >= 0 && static_cast<std::size_t>(token) < vocabulary;
   });
+  const bool seen =
+      image.positions.empty() ||
+      (image.positions.front() >= 0 && image.positions.back() < 1 << 30 &&
+       std::ranges::adjacent_find(image.positions, std::equal_to<>()) == image.positions.end());
   const bool fits = image.logits.empty() || image.logits.size() == vocabulary;
-  const std::uint32_t behind = static_cast<std::uint32_t>(image.tokens.size()) - image.computed;
-  if (tokens_exist && fits && behind <= 1 && kv_type_of(image.k_type) && kv_type_of(image.v_type))
+  if (tokens_exist && fits && seen && kv_type_of(image.k_type) && kv_type_of(image.v_type))
     return {};
-  return fail(Code::corrupt, "'{}' is damaged: its numbers contradict; save the session again.",
-              path);
+  return contradiction(path);
 }
 
 }  // namespace
@@ -52,6 +60,8 @@ Result<void> SessionImpl::save(const std::string& path, const StopToken& stop) {
   image.k_type = dtype_of(options_.k_type);
   image.v_type = dtype_of(options_.v_type);
   image.context = context_;
+  image.window = options_.window;
+  image.first_page = pages_.first_cell() / KvPool::page_tokens;
   image.page_tokens = KvPool::page_tokens;
   image.page_bytes = pool.page_bytes();
   image.computed = computed_;
@@ -60,6 +70,7 @@ Result<void> SessionImpl::save(const std::string& path, const StopToken& stop) {
   image.held = text_.held();
   image.character = text_.character();
   image.tokens = history_;
+  if (plain_ < history_.size()) image.positions = std::span(positions_).first(history_.size());
   image.logits = logits();
   const auto pages = pages_.sequence(computed_, 0).pages;
   std::vector<std::byte> last;
@@ -90,7 +101,8 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::restore(std::shared_ptr<const 
                 image.tokens.size(), context);
   auto session = create(std::move(model), {.context = context,
                                            .k_type = *kv_type_of(image.k_type),
-                                           .v_type = *kv_type_of(image.v_type)});
+                                           .v_type = *kv_type_of(image.v_type),
+                                           .window = image.window});
   if (!session) return session;
   SessionImpl& s = **session;
   const std::size_t page_bytes = s.pages_.pool()->page_bytes();
@@ -99,14 +111,25 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::restore(std::shared_ptr<const 
                 "'{}' keeps keys and values in pages of another size than this program; evaluate "
                 "its tokens anew.",
                 path);
-  if (auto prepared = s.pages_.prepare(0, image.computed, stop); !prepared)
+  s.history_.assign(image.tokens.begin(), image.tokens.end());
+  if (!image.positions.empty()) {
+    std::ranges::copy(image.positions, s.positions_.begin());
+    s.plain_ = 0;
+    s.set_positions_behind(static_cast<std::uint32_t>(image.positions.size()));
+  }
+  // A file can say anything; what others share comes from their tokens alone.
+  s.pages_.keep_private();
+  s.pages_.start_at(image.first_page);
+  const std::uint32_t first_cell = s.pages_.first_cell();
+  if (first_cell != 0 && (image.computed == 0 || s.first_seen(image.computed - 1) < first_cell))
+    return contradiction(path);
+  if (auto prepared = s.pages_.prepare(first_cell, image.computed - first_cell, stop); !prepared)
     return fail(std::move(prepared));
-  const auto pages = s.pages_.sequence(image.computed, 0).pages;
+  const auto pages = s.pages_.sequence(image.computed, 0).pages.subspan(image.first_page);
   for (std::size_t i = 0; i < pages.size(); ++i) {
     if (stop.stop_requested()) return fail(Code::stopped, "Restoring '{}' was stopped.", path);
     std::memcpy(pages[i], saved->pages.data() + i * page_bytes, page_bytes);
   }
-  s.history_.assign(image.tokens.begin(), image.tokens.end());
   s.computed_ = image.computed;
   s.random_ = {image.random_seed, image.random_drawn};
   s.text_ = TextStream::restore(image.held, image.character);

@@ -13,6 +13,7 @@ namespace detail {
 namespace {
 
 constexpr std::uint32_t default_context = 4096;
+constexpr std::uint32_t most_window = 1U << 30;
 
 std::chrono::nanoseconds since(Clock::time_point then) {
   return std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(Clock::now() - then));
@@ -56,9 +57,14 @@ SessionImpl::SessionImpl(std::shared_ptr<const ModelImpl> model, const SessionOp
     : model_(std::move(model)),
       options_(options),
       context_(context),
-      pages_(model_->kv_pool(dtype_of(options.k_type), dtype_of(options.v_type)), context),
+      positions_(context),
+      plain_(context),
+      pages_(model_->kv_pool(dtype_of(options.k_type), dtype_of(options.v_type)), context,
+             options.window),
       sampler_(model_->config().vocabulary) {
   history_.reserve(context);
+  set_positions_behind(0);
+  if (!options.share_prefix) pages_.keep_private();
 }
 
 SessionImpl::~SessionImpl() {
@@ -73,8 +79,11 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::create(std::shared_ptr<const M
   const std::uint32_t context =
       options.context != 0 ? options.context : std::min(trained, default_context);
   if (auto checked = check_context(context); !checked) return fail(std::move(checked));
+  if (options.window > most_window)
+    return fail(Code::invalid_argument, "A window of {} tokens is too large; use at most {}.",
+                options.window, most_window);
   // Finds out before the first run whether the device has kernels for these types.
-  auto plan = model->plan(1, context, dtype_of(options.k_type), dtype_of(options.v_type));
+  auto plan = model->plan(1, plan_options(context, options));
   if (!plan) return fail(std::move(plan));
   return std::unique_ptr<SessionImpl>(new SessionImpl(std::move(model), options, context));
 }
@@ -131,8 +140,7 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
   const std::uint32_t rows = end - begin;
   if (auto prepared = pages_.prepare(begin, rows, stop); !prepared) return prepared;
   const std::uint32_t outputs = call.all_logits != nullptr ? rows : 1;
-  auto plan = model_->plan(rows, context_, dtype_of(options_.k_type), dtype_of(options_.v_type),
-                           stop, outputs);
+  auto plan = model_->plan(rows, plan_options(context_, options_), stop, outputs);
   if (!plan) return fail(std::move(plan));
 
   call.chunks.reserve(call.chunks.size() + 1);
@@ -144,9 +152,12 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
   for (std::uint32_t cell = begin; cell < end; ++cell) {
     chunk.tokens.push_back(cell < call.append_at ? history_[cell]
                                                  : call.appended[cell - call.append_at]);
-    chunk.positions.push_back(static_cast<std::int32_t>(cell));
+    chunk.positions.push_back(positions_[cell]);
   }
-  chunk.sequence = pages_.sequence(begin, rows);
+  const bool plain = end <= plain_;
+  chunk.sequence = pages_.sequence(
+      begin, rows,
+      plain ? std::span<const std::int32_t>() : std::span<const std::int32_t>(positions_));
   RunArgs args{.rows = rows,
                .tokens = chunk.tokens,
                .positions = chunk.positions,
@@ -213,7 +224,27 @@ Result<void> SessionImpl::submit(CallImpl& call, std::span<const Token> tokens,
       static_cast<std::uint32_t>(pending_.empty() ? history_.size() : pending_.back()->end);
   call.begin = pending_.empty() ? computed_ : call.append_at;
   call.end = call.append_at + static_cast<std::uint32_t>(tokens.size());
+  call.reused = pending_.empty() ? reuse_prefix(call) : 0;
+  call.begin += call.reused;
   return start(call, stop);
+}
+
+/// How many cells of a call behind the computed ones are those of other sessions; its last cell is
+/// left, for its logits.
+std::uint32_t SessionImpl::reuse_prefix(const CallImpl& call) noexcept {
+  std::uint32_t reused = 0;
+  std::array<Token, KvPool::page_tokens> tokens;
+  for (std::uint32_t cell = call.begin;
+       cell + KvPool::page_tokens < call.end && cell + KvPool::page_tokens <= plain_;
+       cell += KvPool::page_tokens) {
+    for (std::uint32_t i = 0; i < tokens.size(); ++i)
+      tokens[i] =
+          cell + i < call.append_at ? history_[cell + i] : call.appended[cell + i - call.append_at];
+    const std::uint32_t found = pages_.reuse(cell, tokens);
+    if (found == 0) break;
+    reused += found;
+  }
+  return reused;
 }
 
 Outcome SessionImpl::evaluate(std::span<const Token> tokens, const StopToken& stop,
@@ -228,7 +259,10 @@ void SessionImpl::commit(CallImpl& call, std::uint32_t computed) noexcept {
   const std::uint32_t kept = computed > call.append_at ? computed - call.append_at : 0;
   history_.insert(history_.end(), call.appended.begin(), call.appended.begin() + kept);
   computed_ = computed;
+  pages_.offer(std::span(history_).first(std::min(computed_, plain_)));
+  if (options_.window != 0 && computed_ != 0) pages_.release_before(first_seen(computed_ - 1));
   call.outcome.tokens = kept;
+  call.outcome.reused = call.reused;
   std::swap(logits_, call.logits);
   if (computed != call.end && logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
   if (kept != 0) text_ = {};
@@ -282,7 +316,7 @@ const Outcome& SessionImpl::settle(CallImpl& call) noexcept {
   while (!call.settled) {
     settle_one(*pending_.front());
     pending_.erase(pending_.begin());
-    if (pending_.empty()) broken_ = false;
+    if (pending_.empty() && std::exchange(broken_, false)) pages_.truncate(computed_);
   }
   return call.outcome;
 }
@@ -296,6 +330,7 @@ Outcome SessionImpl::decode(const StopToken& stop) {
   // After a truncation the last token is computed again for its logits.
   if (computed_ == history_.size()) --computed_;
   call.appended.clear();
+  call.reused = 0;
   call.append_at = call.end = static_cast<std::uint32_t>(history_.size());
   call.begin = computed_;
   call.options = {};
@@ -308,6 +343,8 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::fork() {
   std::unique_ptr<SessionImpl> copy(new SessionImpl(model_, options_, context_));
   copy->history_.assign(history_.begin(), history_.end());
   copy->computed_ = computed_;
+  std::ranges::copy(positions_, copy->positions_.begin());
+  copy->plain_ = plain_;
   copy->random_ = random_;
   copy->text_ = text_;
   if (logits_ != nullptr) {
@@ -325,7 +362,9 @@ Result<void> SessionImpl::truncate(std::uint32_t count) {
                 history_.size(), count);
   if (count == history_.size()) return {};
   history_.resize(count);
+  set_positions_behind(count);
   computed_ = std::min(computed_, count);
+  if (count != 0 && first_seen(count - 1) < pages_.first_cell()) computed_ = 0;
   pages_.truncate(computed_);
   if (logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
   text_ = {};
@@ -445,6 +484,11 @@ Result<Session> Session::fork() {
 
 Result<void> Session::save(const std::string& path, const StopToken& stop) {
   return guard([&] { return impl_->save(path, stop); });
+}
+
+Outcome Session::remove(std::uint32_t begin, std::uint32_t end, bool close_gap,
+                        const StopToken& stop) {
+  return guard_outcome([&] { return impl_->remove(begin, end, close_gap, stop); });
 }
 
 Result<void> Session::truncate(std::uint32_t count) {

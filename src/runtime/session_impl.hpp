@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "backends/run_queue.hpp"
-#include "runtime/kv_pool.hpp"
 #include "runtime/model_impl.hpp"
+#include "runtime/page_table.hpp"
 #include "runtime/sampler.hpp"
 #include "runtime/text_stream.hpp"
 #include "tacet/session.hpp"
@@ -27,6 +27,7 @@ class CallImpl {
   std::vector<Token> appended;  ///< what the call adds to the history
   std::uint32_t append_at = 0;  ///< where in the history
   std::uint32_t begin = 0;      ///< the first cell that it computes
+  std::uint32_t reused = 0;     ///< cells before it that other sessions have computed
   std::uint32_t end = 0;        ///< behind its last cell
   EvaluateOptions options;
   StopToken stop;
@@ -57,10 +58,11 @@ Outcome stopped_between_runs(const StopToken& stop) noexcept;
 
 /// A session: what is committed, and the calls in flight. One thread at a time, but for stops.
 ///
-/// Committed are: the token history; the number of cells that are computed for it, which trails by
-/// the one token that `generate` delivered last; the readable logits; the random generator; the
-/// text that waits for its character to be complete. A run writes cells behind the computed ones,
-/// and logits into a buffer of its own, so a commit moves numbers and a roll back does nothing.
+/// Committed are: the token history and its positions; the number of cells that are computed for
+/// it, which trails by the one token that `generate` delivered last; the readable logits; the
+/// random generator; the text that waits for its character to be complete. A run writes cells
+/// behind the computed ones, and logits into a buffer of its own, so a commit moves numbers and a
+/// roll back does nothing.
 class SessionImpl {
  public:
   static Result<std::unique_ptr<SessionImpl>> create(std::shared_ptr<const ModelImpl> model,
@@ -78,6 +80,7 @@ class SessionImpl {
   const RandomState& random() const noexcept { return random_; }
   const PageTable& pages() const noexcept { return pages_; }
   const TextStream& text() const noexcept { return text_; }
+  std::span<const std::int32_t> positions() const noexcept { return positions_; }
 
   Outcome evaluate(std::span<const Token> tokens, const StopToken& stop,
                    const EvaluateOptions& options);
@@ -94,6 +97,7 @@ class SessionImpl {
                    const StopToken& stop);
   Result<std::unique_ptr<SessionImpl>> fork();
   Result<void> truncate(std::uint32_t count);
+  Outcome remove(std::uint32_t begin, std::uint32_t end, bool close_gap, const StopToken& stop);
   Result<void> save(const std::string& path, const StopToken& stop);
   static Result<std::unique_ptr<SessionImpl>> restore(std::shared_ptr<const ModelImpl> model,
                                                       const std::string& path,
@@ -111,6 +115,11 @@ class SessionImpl {
   void commit(CallImpl& call, std::uint32_t computed) noexcept;
   void recycle(CallImpl& call) noexcept;
   void settle_all() noexcept;
+  std::uint32_t reuse_prefix(const CallImpl& call) noexcept;
+  std::uint32_t first_seen(std::uint32_t cell) const noexcept;
+  void set_positions_behind(std::uint32_t count) noexcept;
+  Outcome cut_out(std::uint32_t begin, std::uint32_t end, bool close_gap, const StopToken& stop);
+  Outcome shift(const ContextShift& options, const StopToken& stop);
   std::unique_ptr<Chunk> take_chunk();
   std::unique_ptr<std::vector<float>> take_logits();
   Outcome score_slices(std::span<const Token> tokens, std::span<const float> before,
@@ -126,6 +135,9 @@ class SessionImpl {
   // Committed state.
   std::vector<Token> history_;
   std::uint32_t computed_ = 0;  ///< cells
+  /// Of every cell that the context has room for, rising by one but where tokens were removed.
+  std::vector<std::int32_t> positions_;
+  std::uint32_t plain_;  ///< the first cells, whose positions are their numbers
   std::unique_ptr<std::vector<float>> logits_;
   RandomState random_;
   TextStream text_;

@@ -72,6 +72,7 @@ TEST_F(SavedSession, MayBeEmptyOrLong) {
   EXPECT_TRUE(Snapshot(**empty) == Snapshot(*session));
 
   const auto prompt = long_prompt(700);
+  session = new_session(model_, {.context = 1024});
   ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
   ASSERT_TRUE(session->truncate(613));
   ASSERT_TRUE(session->save(path("long"), {}));

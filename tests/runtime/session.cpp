@@ -13,12 +13,6 @@ namespace {
 using namespace test;
 using namespace std::chrono_literals;
 
-std::vector<Token> long_prompt(std::size_t length) {
-  std::vector<Token> tokens(length);
-  for (std::size_t i = 0; i < length; ++i) tokens[i] = static_cast<Token>(i * 37 % 1000);
-  return tokens;
-}
-
 Snapshot after(const ModelPointer& model, std::span<const Token> prompt, const StopToken& stop = {},
                const SessionOptions& options = {}) {
   auto session = new_session(model, options);

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/cpu_device.hpp"
 #include "backends/fake/fake_device.hpp"
+#include "base/stop_state.hpp"
 #include "runtime/session_impl.hpp"
 
 namespace tacet::test {
@@ -48,8 +49,10 @@ struct FakeModel {
   ModelPointer model;
 };
 
+/// A session that computes all that it is asked for, whatever others have computed.
 inline std::unique_ptr<SessionImpl> new_session(const ModelPointer& model,
-                                                const SessionOptions& options = {}) {
+                                                SessionOptions options = {}) {
+  options.share_prefix = false;
   return std::move(SessionImpl::create(model, options).value());
 }
 
@@ -68,12 +71,14 @@ struct Snapshot {
         computed(session.computed()),
         logits(bits(session.logits())),
         random(session.random()),
-        text(session.text().pending()) {
+        text(session.text().pending()),
+        positions(session.positions().begin(),
+                  session.positions().begin() + std::ssize(session.tokens())) {
     const KvSequence sequence = session.pages().sequence(computed, 0);
     const KvView kv = session.pages().pool()->view({&sequence, 1});
     for (std::uint32_t layer = 0; layer < kv.layers.size(); ++layer)
       for (std::uint32_t head = 0; head < kv.layers[layer].heads; ++head)
-        for (std::uint32_t cell = 0; cell < computed; ++cell) {
+        for (std::uint32_t cell = session.pages().first_cell(); cell < computed; ++cell) {
           const KvLayer& l = kv.layers[layer];
           const std::byte* k = kv.k_row(sequence, layer, head, cell);
           const std::byte* v = kv.v_row(sequence, layer, head, cell);
@@ -94,7 +99,24 @@ struct Snapshot {
   std::vector<std::byte> cells;
   RandomState random;
   std::string text;
+  std::vector<std::int32_t> positions;
 };
+
+/// A token that fires at the n-th look at it.
+inline StopToken after_polls(std::int64_t n) {
+  return detail::countdown_token(std::make_shared<detail::PollCountdown>(n));
+}
+
+/// `count` tokens of which each run of 32 differs from the others.
+inline std::vector<Token> long_prompt(std::size_t count, Token seed = 1) {
+  std::vector<Token> tokens(count);
+  std::uint32_t state = static_cast<std::uint32_t>(seed) * 2654435761U;
+  for (Token& token : tokens) {
+    state = state * 1664525U + 1013904223U;
+    token = static_cast<Token>((state >> 16) % 900);
+  }
+  return tokens;
+}
 
 /// The greedy answer to `prompt` in a new session.
 inline std::string answer(const ModelPointer& model, std::span<const Token> prompt,

@@ -133,9 +133,10 @@ class DecoderBuilder {
     const auto states = graph_.add_all(ops::kv_write, prefix_ + "kv_write", inputs);
     if (states.size() != 2) return ValueId::none;
     const ops::AttentionAttributes attributes{
-        static_cast<std::int32_t>(config_.heads),
-        1 / std::sqrt(static_cast<float>(config_.k_head_size)),
-        static_cast<std::int32_t>(shape_.max_keys)};
+        .heads = static_cast<std::int32_t>(config_.heads),
+        .scale = 1 / std::sqrt(static_cast<float>(config_.k_head_size)),
+        .max_keys = static_cast<std::int32_t>(shape_.max_keys),
+        .window = static_cast<std::int32_t>(shape_.window)};
     return graph_.add(ops::attention, prefix_ + "attention", {queries, states[0], states[1]},
                       Attributes(attributes));
   }

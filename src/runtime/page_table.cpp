@@ -1,0 +1,169 @@
+#include "runtime/page_table.hpp"
+
+#include <algorithm>
+
+namespace tacet {
+
+namespace {
+
+constexpr std::uint32_t page_tokens = KvPool::page_tokens;
+
+std::uint32_t pages_for(std::uint32_t cells) noexcept {
+  return (cells + page_tokens - 1) / page_tokens;
+}
+
+}  // namespace
+
+PageTable::PageTable(std::shared_ptr<KvPool> pool, std::uint32_t context, PageName root)
+    : pool_(std::move(pool)), root_(root) {
+  pages_.reserve(pages_for(context));
+  names_.reserve(pages_for(context));
+}
+
+Result<void> PageTable::prepare(std::uint32_t past, std::uint32_t rows, const StopToken& stop) {
+  const std::size_t first = past / page_tokens;
+  if (first < pages_.size()) {
+    auto own = pool_->own(pages_[first], stop);
+    if (!own) return fail(std::move(own));
+    // Runs ahead in the queue may read the entry.
+    if (pages_[first] != *own) pages_[first] = *own;
+  }
+  names_.resize(std::min(names_.size(), first));
+  while (pages_.size() < pages_for(past + rows)) {
+    auto page = pool_->allocate(stop);
+    if (!page) return fail(std::move(page));
+    pages_.push_back(*page);
+  }
+  return {};
+}
+
+void PageTable::truncate(std::uint32_t cells) noexcept {
+  while (pages_.size() > pages_for(cells)) {
+    if (pages_.back() != nullptr) pool_->release(pages_.back());
+    pages_.pop_back();
+  }
+  released_ = std::min(released_, static_cast<std::uint32_t>(pages_.size()));
+  names_.resize(std::min<std::size_t>(names_.size(), cells / page_tokens));
+}
+
+void PageTable::release_before(std::uint32_t cell) noexcept {
+  for (; released_ < cell / page_tokens; ++released_)
+    pool_->release(std::exchange(pages_[released_], nullptr));
+}
+
+void PageTable::start_at(std::uint32_t page) noexcept {
+  pages_.assign(page, nullptr);
+  released_ = page;
+}
+
+void PageTable::adopt(PageTable other) noexcept {
+  truncate(0);
+  pages_.swap(other.pages_);
+  names_.swap(other.names_);
+  released_ = std::exchange(other.released_, 0);
+  private_ = other.private_;
+}
+
+PageTable PageTable::fork(std::uint32_t cells) const {
+  PageTable copy(pool_, context(), root_);
+  for (std::uint32_t i = 0; i < pages_for(cells); ++i) {
+    if (pages_[i] != nullptr) pool_->share(pages_[i]);
+    copy.pages_.push_back(pages_[i]);
+  }
+  copy.names_.assign(names_.begin(), names_.begin() + std::min<std::ptrdiff_t>(
+                                                          std::ssize(names_), cells / page_tokens));
+  copy.released_ = released_;
+  copy.private_ = private_;
+  return copy;
+}
+
+/// A new page of the cells from `first` to `last` of a table that is joined.
+Result<std::byte*> PageTable::compose(const PageTable& head, std::uint32_t begin,
+                                      const PageTable& tail, std::uint32_t end, std::uint32_t first,
+                                      std::uint32_t last, const StopToken& stop) const {
+  auto page = pool_->allocate(stop);
+  if (!page) return page;
+  const auto copy = [&]() -> Result<void> {
+    bool filled = false;
+    for (std::uint32_t cell = first; cell < last;) {
+      const bool in_head = cell < begin;
+      const std::uint32_t from = in_head ? cell : cell - begin + end;
+      const std::uint32_t until = in_head ? std::min(last, begin) : last;
+      const std::uint32_t count = std::min(until - cell, page_tokens - from % page_tokens);
+      const std::byte* source = (in_head ? head : tail).pages_[from / page_tokens];
+      if (source != nullptr) {
+        // What lies beside the cells has to be numbers, even where nobody sees it.
+        if (!std::exchange(filled, true) && count < page_tokens)
+          if (auto copied = pool_->copy_page(*page, source, stop); !copied) return copied;
+        if (auto copied = pool_->copy_cells(*page, cell % page_tokens, source, from % page_tokens,
+                                            count, stop);
+            !copied)
+          return copied;
+      }
+      cell += count;
+    }
+    return {};
+  };
+  if (auto copied = copy(); !copied) {
+    pool_->release(*page);
+    return fail(std::move(copied));
+  }
+  return page;
+}
+
+Result<PageTable> PageTable::join(const PageTable& head, std::uint32_t begin, const PageTable& tail,
+                                  std::uint32_t end, std::uint32_t cells, const StopToken& stop) {
+  PageTable joined = head.fork(begin);
+  const std::uint32_t total = begin + cells - end;
+  const bool in_step = (end - begin) % page_tokens == 0;
+  joined.truncate(begin / page_tokens * page_tokens);  // the page at the seam is composed
+  for (std::uint32_t first = begin / page_tokens * page_tokens; first < total;
+       first += page_tokens) {
+    const bool from_tail = first >= begin && in_step;
+    std::byte* page = nullptr;
+    if (from_tail || total <= begin) {
+      page = from_tail ? tail.pages_[(first - begin + end) / page_tokens]
+                       : head.pages_[first / page_tokens];
+      if (page != nullptr) joined.pool_->share(page);
+    } else {
+      const std::uint32_t last = std::min(first + page_tokens, total);
+      const std::uint32_t seen = last <= begin ? last - 1 : last - 1 - begin + end;
+      const PageTable& source = last <= begin ? head : tail;
+      // If even its last cell was given up, so were all.
+      if (source.pages_[seen / page_tokens] != nullptr) {
+        auto composed = joined.compose(head, begin, tail, end, first, last, stop);
+        if (!composed) return fail(std::move(composed));
+        page = *composed;
+      }
+    }
+    if (page == nullptr && joined.released_ == joined.pages_.size()) ++joined.released_;
+    joined.pages_.push_back(page);
+  }
+  return joined;
+}
+
+std::uint32_t PageTable::reuse(std::uint32_t cell, std::span<const Token> tokens) noexcept {
+  if (private_ || cell % page_tokens != 0 || names_.size() != cell / page_tokens) return 0;
+  std::uint32_t found = 0;
+  while (found + page_tokens <= tokens.size()) {
+    const PageName before = names_.empty() ? root_ : names_.back();
+    const KvPool::NamedPage page = pool_->find(before, tokens.subspan(found, page_tokens));
+    if (page.data == nullptr) break;
+    truncate(cell + found);
+    pages_.push_back(page.data);
+    names_.push_back(page.name);
+    found += page_tokens;
+  }
+  return found;
+}
+
+void PageTable::offer(std::span<const Token> tokens) noexcept {
+  if (private_) return;
+  for (std::size_t i = names_.size(); (i + 1) * page_tokens <= tokens.size(); ++i) {
+    const PageName before = names_.empty() ? root_ : names_.back();
+    if (pages_[i] == nullptr) return;
+    names_.push_back(pool_->name(pages_[i], before, tokens.subspan(i * page_tokens, page_tokens)));
+  }
+}
+
+}  // namespace tacet
