@@ -49,8 +49,9 @@ struct Outcome {
   std::uint32_t reused = 0;      ///< of them, taken over from other sessions
   std::uint32_t steps_done = 0;  ///< how far the stopped run got
   std::uint32_t steps = 0;       ///< of how many
-  /// From the request to the device being idle, and to this call's return. For a byte or a callback
-  /// from the moment that the run saw it.
+  /// From the request to the device being idle (for one of several sessions in a run: to its end
+  /// for this one), and to this call's return. For a byte or a callback from the moment that the
+  /// run saw it.
   std::chrono::nanoseconds to_idle{};
   std::chrono::nanoseconds to_return{};
 
@@ -115,6 +116,8 @@ struct GenerateOptions {
 /// not throw.
 using TextFunction = std::function<void(std::string_view text)>;
 
+struct SessionCall;
+
 /// A submission in flight: makes progress by itself. Destroying it stops it and waits. Its session
 /// must outlive it, and is not to be used meanwhile except to submit more.
 class Run {
@@ -132,9 +135,29 @@ class Run {
 
  private:
   friend class Session;
+  friend Result<std::vector<Run>> submit_together(std::span<const SessionCall> calls);
   explicit Run(std::unique_ptr<detail::RunImpl> impl) noexcept;
   std::unique_ptr<detail::RunImpl> impl_;
 };
+
+class Session;
+
+/// One of the calls of `submit_together`.
+struct SessionCall {
+  Session* session;
+  std::span<const Token> tokens;
+  StopToken stop = {};
+  EvaluateOptions options = {};
+};
+
+/// Submits what Session::submit would, for several sessions of one model in common runs, which read
+/// the weights once for all of them: a Run for each call. Each commits or not on its own, with the
+/// bits that it would have alone. One that is stopped ends at once and leaves the others alone; the
+/// device goes on for these, and what needs the session's memory (fork, save, destruction) waits
+/// for it. Errors, where nothing is submitted: those of Session::submit; invalid_argument for a
+/// session that is named twice, and for sessions that differ in model, types of keys or values, or
+/// window. Used by the thread that uses the sessions.
+Result<std::vector<Run>> submit_together(std::span<const SessionCall> calls);
 
 /// One conversation: the tokens so far, their keys and values, the random generator. Used by one
 /// thread at a time; a stop may come from any. Destroying it stops what is in flight and waits.
@@ -190,6 +213,7 @@ class Session {
 
  private:
   friend class Model;
+  friend Result<std::vector<Run>> submit_together(std::span<const SessionCall> calls);
   explicit Session(std::unique_ptr<detail::SessionImpl> impl) noexcept;
   std::unique_ptr<detail::SessionImpl> impl_;
 };

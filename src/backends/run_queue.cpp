@@ -41,14 +41,16 @@ RunState& RunQueue::take() {
   return *run;
 }
 
-Result<RunState*> RunQueue::submit(const RunRequest& request) {
-  if (request.token.possible() && executor_.stop_bound() == std::chrono::nanoseconds{0})
-    return fail(Code::unsupported,
-                "{} states no stop bound, so a run there takes no stop token; run without one, or "
-                "on another device.",
-                executor_.name());
-  if (auto checked = request.tape->check(request.args); !checked) return fail(std::move(checked));
-  RunState& run = take();
+/// Whether the device takes a run with this token.
+Result<void> RunQueue::check_bound(const StopToken& token) const {
+  if (!token.possible() || executor_.stop_bound() != std::chrono::nanoseconds{0}) return {};
+  return fail(Code::unsupported,
+              "{} states no stop bound, so a run there takes no stop token; run without one, or on "
+              "another device.",
+              executor_.name());
+}
+
+void RunQueue::prepare(RunState& run, const RunRequest& request) noexcept {
   run.request_ = request;
   run.result_ = {};
   run.signals_.clear();
@@ -56,25 +58,38 @@ Result<RunState*> RunQueue::submit(const RunRequest& request) {
   run.phase_ = RunState::Phase::preparing;
   run.finished_.store(false, std::memory_order_relaxed);
   run.epoch_ = run.slot_.begin();
-  if (request.token.possible()) {
-    try {
-      request.token.state()->collect(run.signals_);
-    } catch (...) {
+}
+
+/// Lets what its token can say reach a run; by the relay what host memory says, if `relayed`.
+Result<void> RunQueue::listen(RunState& run, bool relayed) {
+  const StopToken& token = run.request_.token;
+  if (!token.possible()) return {};
+  token.state()->collect(run.signals_);
+  run.watched_ = run.signals_.watched();
+  if (run.watched_ && relayed) {
+    if (auto added = Relay::process().add({&run.signals_, relay_fired, &run}); !added) return added;
+    run.relayed_ = true;
+  }
+  token.state()->add(run);
+  if (run.watched_)
+    if (const StopReason reason = run.signals_.check(); reason != StopReason::none)
+      run.raise(reason, Clock::now());
+  return {};
+}
+
+Result<RunState*> RunQueue::submit(const RunRequest& request) {
+  if (auto stoppable = check_bound(request.token); !stoppable) return fail(std::move(stoppable));
+  if (auto checked = request.tape->check(request.args); !checked) return fail(std::move(checked));
+  RunState& run = take();
+  prepare(run, request);
+  try {
+    if (auto listens = listen(run, !executor_.reads_host_signals()); !listens) {
       release(run);
-      throw;
+      return fail(std::move(listens));
     }
-    run.watched_ = run.signals_.watched();
-    if (run.watched_ && !executor_.reads_host_signals()) {
-      if (auto added = Relay::process().add({&run.signals_, relay_fired, &run}); !added) {
-        release(run);
-        return fail(std::move(added));
-      }
-      run.relayed_ = true;
-    }
-    request.token.state()->add(run);
-    if (run.watched_)
-      if (const StopReason reason = run.signals_.check(); reason != StopReason::none)
-        run.raise(reason, Clock::now());
+  } catch (...) {
+    release(run);
+    throw;
   }
   bool queued = false;
   {
@@ -111,6 +126,10 @@ void RunQueue::start_next() noexcept {
 }
 
 void RunQueue::raised(RunState& run) noexcept {
+  if (run.carrier_ != nullptr) {
+    if (take_off(run)) settle(run, RunStatus::stopped);
+    return;
+  }
   bool queued = false;
   {
     const std::lock_guard lock(mutex_);
@@ -120,10 +139,12 @@ void RunQueue::raised(RunState& run) noexcept {
       queued = true;
     }
   }
-  if (queued)
-    settle(run, RunStatus::stopped);
-  else
+  if (!queued) {
     executor_.raised(run);
+    return;
+  }
+  settle_riders(run, RunStatus::stopped);
+  settle(run, RunStatus::stopped);
 }
 
 void RunQueue::finish(RunState& run, RunStatus status, std::uint32_t steps_done,
@@ -131,6 +152,7 @@ void RunQueue::finish(RunState& run, RunStatus status, std::uint32_t steps_done,
   run.result_.steps_done = steps_done;
   run.result_.steps = steps;
   run.result_.error = std::move(error);
+  settle_riders(run, status);
   settle(run, status);
   {
     const std::lock_guard lock(mutex_);
@@ -154,38 +176,57 @@ void RunQueue::close(RunState& run, RunStatus status) noexcept {
   if (run.request_.token.possible()) run.request_.token.state()->remove(run);
 }
 
-/// Takes a queued run of the same chain that was submitted after `run`. With the lock held.
-RunState* RunQueue::take_follower(const RunState& run) noexcept {
-  if (run.request_.chain == nullptr) return nullptr;
-  const auto found = std::ranges::find_if(waiting_, [&](const RunState* other) {
-    return other->request_.chain == run.request_.chain && other->serial_ > run.serial_;
-  });
-  if (found == waiting_.end()) return nullptr;
-  RunState* follower = *found;
-  waiting_.erase(found);
-  follower->phase_ = RunState::Phase::ended;
-  return follower;
+/// Takes a queued run of the same chain that was submitted after `run`, or a rider of one, and its
+/// carrier if nobody else is left for whom that would run. With the lock held.
+RunQueue::Follower RunQueue::take_follower(const RunState& run) noexcept {
+  if (run.request_.chain == nullptr) return {};
+  const auto follows = [&](const RunState* other) {
+    return other->request_.chain == run.request_.chain && other->serial_ > run.serial_ &&
+           other->phase_ != RunState::Phase::ended;
+  };
+  for (RunState* queued : waiting_) {
+    Follower follower;
+    if (const auto rider = std::ranges::find_if(queued->riders_, follows);
+        rider != queued->riders_.end()) {
+      follower.run = *rider;
+      queued->riders_.erase(rider);
+      if (queued->riders_.empty()) follower.carrier = queued;
+    } else if (follows(queued)) {
+      follower.run = queued;
+    } else {
+      continue;
+    }
+    follower.run->phase_ = RunState::Phase::ended;
+    if (follower.carrier != nullptr) follower.carrier->phase_ = RunState::Phase::ended;
+    if (queued->phase_ == RunState::Phase::ended) std::erase(waiting_, queued);
+    return follower;
+  }
+  return {};
 }
 
 /// Makes the end of `run` known, after the end of what is queued behind it if it did not succeed.
 /// What is submitted after the end is known is a new beginning, so the last look and the
 /// announcement share one lock.
 void RunQueue::settle(RunState& run, RunStatus status) noexcept {
+  const auto announce = [](RunState& ended) {
+    ended.finished_.store(true, std::memory_order_release);
+    ended.changed_.notify_all();
+  };
   close(run, status);
   std::unique_lock lock(mutex_);
   while (status != RunStatus::done) {
-    RunState* follower = take_follower(run);
-    if (follower == nullptr) break;
+    const Follower follower = take_follower(run);
+    if (follower.run == nullptr) break;
     lock.unlock();
-    follower->slot_.raise(follower->epoch_, StopReason::parent, Clock::now());
-    close(*follower, RunStatus::stopped);
+    follower.run->slot_.raise(follower.run->epoch_, StopReason::parent, Clock::now());
+    close(*follower.run, RunStatus::stopped);
+    if (follower.carrier != nullptr) close(*follower.carrier, RunStatus::stopped);
     lock.lock();
-    follower->finished_.store(true, std::memory_order_release);
-    follower->changed_.notify_all();
+    if (follower.carrier != nullptr) announce(*follower.carrier);
+    announce(*follower.run);
   }
   run.phase_ = RunState::Phase::ended;
-  run.finished_.store(true, std::memory_order_release);
-  run.changed_.notify_all();
+  announce(run);
 }
 
 void RunQueue::wait(RunState& run) noexcept {
@@ -216,6 +257,8 @@ void RunQueue::wait(RunState& run) noexcept {
 void RunQueue::release(RunState& run) noexcept {
   run.request_ = {};  // gives up the token
   const std::lock_guard lock(mutex_);
+  run.carrier_ = nullptr;
+  run.riders_.clear();
   run.finished_.store(true, std::memory_order_relaxed);
   free_.push_back(&run);
 }

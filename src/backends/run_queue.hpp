@@ -41,7 +41,16 @@ struct RunRequest {
   const void* chain = nullptr;
 };
 
+/// What one of several sessions of a run asks for.
+struct RiderRequest {
+  StopToken token;
+  const void* chain = nullptr;
+};
+
 /// One submission: its slot, its signals, its state. Owned by the queue; handed out by RunHandle.
+/// A run of several sessions has a carrier, which is what the device executes, and for each session
+/// a rider. A rider that stops ends at once, and what the run computes for it is for nobody; the
+/// run stops when the last of its riders does.
 class RunState final : public detail::StopListener {
  public:
   explicit RunState(RunQueue& queue) noexcept : queue_(queue) {}
@@ -58,6 +67,8 @@ class RunState final : public detail::StopListener {
     return signals_.callbacks.empty() ? nullptr : &signals_;
   }
   bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+  /// The run that carries this one; itself if it is no rider.
+  RunState& carrier() noexcept { return carrier_ != nullptr ? *carrier_ : *this; }
 
   /// Asks this run alone to stop; nothing happens if it has ended. Any thread.
   void raise(StopReason reason, Clock::time_point when) noexcept;
@@ -65,7 +76,7 @@ class RunState final : public detail::StopListener {
 
  private:
   friend class RunQueue;
-  enum class Phase : std::uint8_t { preparing, queued, running, ended };
+  enum class Phase : std::uint8_t { preparing, queued, running, riding, ended };
 
   RunQueue& queue_;
   RunRequest request_;
@@ -76,6 +87,8 @@ class RunState final : public detail::StopListener {
   bool watched_ = false;
   bool relayed_ = false;
   Phase phase_ = Phase::ended;
+  RunState* carrier_ = nullptr;    ///< of a rider
+  std::vector<RunState*> riders_;  ///< of a carrier: those that have not ended
   RunResult result_;
   std::atomic<bool> finished_ = true;
   std::condition_variable changed_;
@@ -88,7 +101,8 @@ class Executor {
   /// Starts `run` and returns at once; the executor calls `RunQueue::finish` when the device has
   /// left it. Runs start one at a time.
   virtual void start(RunState& run) noexcept = 0;
-  /// Lends the calling thread to `run` for a while. Returns false at once if that is of no use.
+  /// Lends the calling thread to `run`, or to what carries it, for a while, until `run` is to
+  /// stop. Returns false at once if that is of no use.
   virtual bool lend(RunState&) noexcept { return false; }
   /// Told, with no lock held, after the stop word of a running run was set.
   virtual void raised(RunState&) noexcept {}
@@ -113,6 +127,11 @@ class RunQueue {
   /// Submits a run that its tape accepts (Tape::check). It makes progress without a waiter. After
   /// the first few runs nothing is allocated here.
   Result<RunState*> submit(const RunRequest& request);
+  /// Submits a run of several sessions, whose request has no token and no chain; `riders` receives
+  /// a run for each of `requests`. All of them end before the carrier, which is the result, and are
+  /// to be released before it.
+  Result<RunState*> submit_shared(const RunRequest& request, std::span<const RiderRequest> requests,
+                                  std::span<RunState*> riders);
   /// Waits until the run has ended, calling its token's callbacks, and lending the thread where the
   /// device takes it.
   void wait(RunState& run) noexcept;
@@ -131,11 +150,20 @@ class RunQueue {
  private:
   friend class RunState;
   RunState& take();
+  Result<void> check_bound(const StopToken& token) const;
+  void prepare(RunState& run, const RunRequest& request) noexcept;
+  Result<void> listen(RunState& run, bool relayed);
+  bool take_off(RunState& rider) noexcept;
+  void settle_riders(RunState& carrier, RunStatus status) noexcept;
   void start_next() noexcept;
   void raised(RunState& run) noexcept;
   void settle(RunState& run, RunStatus status) noexcept;
   void close(RunState& run, RunStatus status) noexcept;
-  RunState* take_follower(const RunState& run) noexcept;
+  struct Follower {
+    RunState* run = nullptr;
+    RunState* carrier = nullptr;  ///< of which it was the last rider
+  };
+  Follower take_follower(const RunState& run) noexcept;
 
   Executor& executor_;
   std::mutex mutex_;

@@ -128,6 +128,10 @@ std::unique_ptr<std::vector<float>> SessionImpl::take_logits() {
 void SessionImpl::recycle(CallImpl& call) noexcept {
   for (auto& chunk : call.chunks) {
     chunk->run.reset();
+    chunk->logits = {};
+    if (chunk->shared != nullptr && !chunk->shared->run.finished())
+      left_.push_back(std::move(chunk->shared));
+    chunk->shared.reset();
     spare_chunks_.push_back(std::move(chunk));
   }
   call.chunks.clear();
@@ -150,14 +154,10 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
   chunk.positions.clear();
   chunk.output_rows.clear();
   for (std::uint32_t cell = begin; cell < end; ++cell) {
-    chunk.tokens.push_back(cell < call.append_at ? history_[cell]
-                                                 : call.appended[cell - call.append_at]);
+    chunk.tokens.push_back(token_at(call, cell));
     chunk.positions.push_back(positions_[cell]);
   }
-  const bool plain = end <= plain_;
-  chunk.sequence = pages_.sequence(
-      begin, rows,
-      plain ? std::span<const std::int32_t>() : std::span<const std::int32_t>(positions_));
+  chunk.sequence = sequence(begin, end);
   RunArgs args{.rows = rows,
                .tokens = chunk.tokens,
                .positions = chunk.positions,
@@ -182,15 +182,27 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
   return {};
 }
 
-/// Submits the runs of a call whose extent is set. On an error nothing of it is in flight.
-Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
+/// The sequence of a run of the cells from `begin` to `end`.
+KvSequence SessionImpl::sequence(std::uint32_t begin, std::uint32_t end) const noexcept {
+  std::span<const std::int32_t> positions;
+  if (end > plain_) positions = positions_;
+  return pages_.sequence(begin, end - begin, positions);
+}
+
+void SessionImpl::begin_call(CallImpl& call, const StopToken& stop) {
   call.outcome = {};
   // Behind a call that is cut nothing is to begin either.
   call.cut = !pending_.empty() && pending_.back()->cut;
   call.stop = stop;
+  pending_.reserve(pending_.size() + 1);
+  std::erase_if(left_, [](const auto& shared) { return shared->run.finished(); });
+  call.logits = take_logits();
+}
+
+/// Submits the runs of a call whose extent is set. On an error nothing of it is in flight.
+Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
   try {
-    pending_.reserve(pending_.size() + 1);
-    call.logits = take_logits();
+    begin_call(call, stop);
     // Cuts lie at absolute multiples, so that what a chunk computes does not depend on where a call
     // began.
     for (std::uint32_t begin = call.begin; begin < call.end && !call.cut;) {
@@ -200,6 +212,7 @@ Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
       auto started = start_chunk(call, begin, end, stop);
       if (!started && started.error().code() != Code::stopped) {
         recycle(call);
+        end_shared();
         pages_.truncate(pending_.empty() ? computed_ : pending_.back()->end);
         return started;
       }
@@ -215,8 +228,9 @@ Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
   return {};
 }
 
-Result<void> SessionImpl::submit(CallImpl& call, std::span<const Token> tokens,
-                                 const StopToken& stop, const EvaluateOptions& options) {
+/// Sets what a call computes.
+Result<void> SessionImpl::lay_out(CallImpl& call, std::span<const Token> tokens,
+                                  const EvaluateOptions& options) {
   if (auto checked = check_tokens(tokens); !checked) return checked;
   call.appended.assign(tokens.begin(), tokens.end());
   call.options = options;
@@ -224,8 +238,14 @@ Result<void> SessionImpl::submit(CallImpl& call, std::span<const Token> tokens,
       static_cast<std::uint32_t>(pending_.empty() ? history_.size() : pending_.back()->end);
   call.begin = pending_.empty() ? computed_ : call.append_at;
   call.end = call.append_at + static_cast<std::uint32_t>(tokens.size());
-  call.reused = pending_.empty() ? reuse_prefix(call) : 0;
+  call.reused = pending_.empty() && left_.empty() ? reuse_prefix(call) : 0;
   call.begin += call.reused;
+  return {};
+}
+
+Result<void> SessionImpl::submit(CallImpl& call, std::span<const Token> tokens,
+                                 const StopToken& stop, const EvaluateOptions& options) {
+  if (auto laid_out = lay_out(call, tokens, options); !laid_out) return laid_out;
   return start(call, stop);
 }
 
@@ -237,9 +257,7 @@ std::uint32_t SessionImpl::reuse_prefix(const CallImpl& call) noexcept {
   for (std::uint32_t cell = call.begin;
        cell + KvPool::page_tokens < call.end && cell + KvPool::page_tokens <= plain_;
        cell += KvPool::page_tokens) {
-    for (std::uint32_t i = 0; i < tokens.size(); ++i)
-      tokens[i] =
-          cell + i < call.append_at ? history_[cell + i] : call.appended[cell + i - call.append_at];
+    for (std::uint32_t i = 0; i < tokens.size(); ++i) tokens[i] = token_at(call, cell + i);
     const std::uint32_t found = pages_.reuse(cell, tokens);
     if (found == 0) break;
     reused += found;
@@ -288,6 +306,8 @@ void SessionImpl::settle_one(CallImpl& call) noexcept {
     outcome.status = Status::stopped;
     outcome.reason = StopReason::parent;
   } else if (bad == nullptr && !call.cut) {
+    if (const Chunk& last = *call.chunks.back(); !last.logits.empty())
+      std::ranges::copy(last.logits, call.logits->begin());
     commit(call, computed);
   } else {
     broken_ = true;
@@ -316,13 +336,21 @@ const Outcome& SessionImpl::settle(CallImpl& call) noexcept {
   while (!call.settled) {
     settle_one(*pending_.front());
     pending_.erase(pending_.begin());
-    if (pending_.empty() && std::exchange(broken_, false)) pages_.truncate(computed_);
+    if (pending_.empty() && std::exchange(broken_, false) && left_.empty())
+      pages_.truncate(computed_);
   }
   return call.outcome;
 }
 
 void SessionImpl::settle_all() noexcept {
   if (!pending_.empty()) settle(*pending_.back());
+  end_shared();
+}
+
+/// Waits for runs that this session has left.
+void SessionImpl::end_shared() noexcept {
+  for (const auto& shared : left_) shared->run.wait();
+  left_.clear();
 }
 
 Outcome SessionImpl::decode(const StopToken& stop) {
@@ -431,6 +459,24 @@ const Outcome& Run::wait() noexcept {
 }
 void Run::stop() noexcept {
   impl_->source.request_stop();
+}
+
+Result<std::vector<Run>> submit_together(std::span<const SessionCall> calls) {
+  return guard([&]() -> Result<std::vector<Run>> {
+    std::vector<Run> runs;
+    std::vector<detail::RunImpl*> impls;
+    for (const SessionCall& call : calls) {
+      if (call.session == nullptr)
+        return fail(Code::invalid_argument, "A call names no session; leave it out.");
+      auto run = std::make_unique<detail::RunImpl>(*call.session->impl_, call.stop);
+      run->call.settled = true;  // until it is in flight
+      impls.push_back(run.get());
+      runs.push_back(Run(std::move(run)));
+    }
+    if (auto submitted = detail::SessionImpl::submit_together(impls, calls); !submitted)
+      return fail(std::move(submitted));
+    return runs;
+  });
 }
 
 Session::Session(std::unique_ptr<detail::SessionImpl> impl) noexcept : impl_(std::move(impl)) {}

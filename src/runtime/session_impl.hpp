@@ -12,8 +12,20 @@
 
 namespace tacet::detail {
 
+/// A run of several sessions, and the memory its arguments point to. Goes with the last of them.
+struct SharedRun {
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> positions;
+  std::vector<std::int32_t> output_rows;
+  std::vector<KvSequence> sequences;
+  std::vector<float> logits;
+  RunHandle run;  ///< the carrier
+};
+
 /// The part of a call that one run carries: the memory its arguments point to, and the run.
 struct Chunk {
+  std::shared_ptr<SharedRun> shared;  ///< of which it is a part, if it is
+  std::span<const float> logits;      ///< in `shared`, if they were asked for
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> positions;
   std::vector<std::int32_t> output_rows;
@@ -88,6 +100,9 @@ class SessionImpl {
   /// call is then settled as stopped, and those behind it with it.
   Result<void> submit(CallImpl& call, std::span<const Token> tokens, const StopToken& stop,
                       const EvaluateOptions& options);
+  /// Starts `calls[i]` in the session `runs[i]`, in common runs. On an error nothing is in flight.
+  static Result<void> submit_together(std::span<RunImpl* const> runs,
+                                      std::span<const SessionCall> calls);
   /// Waits for a call and the calls before it, commits them or rolls them back, and says what came
   /// of it.
   const Outcome& settle(CallImpl& call) noexcept;
@@ -108,6 +123,15 @@ class SessionImpl {
               std::uint32_t context);
 
   Result<void> check_tokens(std::span<const Token> tokens) const;
+  friend class TogetherSubmission;
+  Result<void> lay_out(CallImpl& call, std::span<const Token> tokens,
+                       const EvaluateOptions& options);
+  Token token_at(const CallImpl& call, std::uint32_t cell) const noexcept {
+    return cell < call.append_at ? history_[cell] : call.appended[cell - call.append_at];
+  }
+  KvSequence sequence(std::uint32_t begin, std::uint32_t end) const noexcept;
+  void begin_call(CallImpl& call, const StopToken& stop);
+  void end_shared() noexcept;
   Result<void> start(CallImpl& call, const StopToken& stop);
   Result<void> start_chunk(CallImpl& call, std::uint32_t begin, std::uint32_t end,
                            const StopToken& stop);
@@ -146,6 +170,9 @@ class SessionImpl {
   Sampler sampler_;
   CallImpl decode_call_;
   std::vector<CallImpl*> pending_;  ///< in the order of submission
+  /// Runs that go on for others after this session's part in them was stopped: its pages are not to
+  /// be touched by the host, nor given up.
+  std::vector<std::shared_ptr<SharedRun>> left_;
   bool broken_ = false;  ///< a pending call did not succeed: those behind it do not either
   std::vector<std::unique_ptr<Chunk>> spare_chunks_;
   std::vector<std::unique_ptr<std::vector<float>>> spare_logits_;

@@ -527,10 +527,15 @@ TEST(Session, KvTypesAgree) {
 TEST(Session, RandomStopsFromAnotherThreadLoseNothing) {
   const ModelPointer model = cpu_model();
   const auto prompt = long_prompt(60);
-  auto expected_session = new_session(model);
-  const auto begin = Clock::now();
-  ASSERT_TRUE(expected_session->evaluate(prompt, {}, {}).done());
-  const double longest_delay = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::unique_ptr<SessionImpl> expected_session;
+  double longest_delay = 1;
+  for (int i = 0; i < 8; ++i) {
+    expected_session = new_session(model);
+    const auto begin = Clock::now();
+    ASSERT_TRUE(expected_session->evaluate(prompt, {}, {}).done());
+    longest_delay =
+        std::min(longest_delay, std::chrono::duration<double>(Clock::now() - begin).count());
+  }
   ASSERT_TRUE(expected_session->generate({.max_tokens = 8}, {}, {}).done());
   const Snapshot expected(*expected_session);
   RandomState random{7, 0};

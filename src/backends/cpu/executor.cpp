@@ -97,8 +97,8 @@ void CpuExecutor::work(unsigned index) noexcept {
 }
 
 bool CpuExecutor::lend(RunState& run) noexcept {
-  if (!join(&run)) return false;
-  take_chunks(scratch_.back(), run.callbacks());
+  if (!join(&run.carrier())) return false;
+  take_chunks(scratch_.back(), &run);
   leave(true);
   return true;
 }
@@ -116,16 +116,22 @@ bool CpuExecutor::join(const RunState* waited) noexcept {
   return true;
 }
 
-/// Gives the place up. A thread leaves only when no chunk is left or the run is to stop, so the
-/// last one ends it.
+/// Gives the place up. The last thread ends the run, unless it was lent by a rider that stopped:
+/// then the workers go on.
 void CpuExecutor::leave(bool lent) noexcept {
+  bool goes_on = false;
   {
     const std::lock_guard lock(mutex_);
     if (lent) lent_ = false;
     if (--participants_ != 0) return;
-    open_ = false;
+    goes_on = open_ = next_.load(std::memory_order_relaxed) < chunks_ &&
+                      run_->stop_word().load(std::memory_order_relaxed) == 0;
+    if (goes_on) started_.fetch_add(1, std::memory_order_release);
   }
-  end_run();
+  if (goes_on)
+    wake_.notify_all();
+  else
+    end_run();
 }
 
 void CpuExecutor::end_run() noexcept {
@@ -137,20 +143,28 @@ void CpuExecutor::end_run() noexcept {
   queue_->finish(*run_, done == chunks_ ? RunStatus::done : RunStatus::stopped, steps_done, steps);
 }
 
-/// Runs the chunks that this thread can get. Returns when none is left or the run is to stop.
-void CpuExecutor::take_chunks(std::byte* scratch, const detail::HostSignals* callbacks) noexcept {
+/// Runs the chunks that this thread can get. Returns when none is left, when the run is to stop, or
+/// when that of the waiter who lends the thread is.
+void CpuExecutor::take_chunks(std::byte* scratch, RunState* waiter) noexcept {
   RunState& run = *run_;
   const CpuTape& tape = *tape_;
   const std::atomic<std::uint32_t>& word = run.stop_word();
   const detail::HostSignals* host = run.host_signals();
   const ChunkContext context{&run.request().args, tape.arena(), scratch};
-  const auto raise = [&run](StopReason reason) {
-    if (reason != StopReason::none) run.raise(reason, Clock::now());
+  const detail::HostSignals* callbacks = waiter != nullptr ? waiter->callbacks() : nullptr;
+  RunState* rider = waiter != &run ? waiter : nullptr;
+  const auto raise = [](RunState& asked, StopReason reason) {
+    if (reason != StopReason::none) asked.raise(reason, Clock::now());
     return reason != StopReason::none;
   };
   const DefaultFloatMode float_mode;
   std::size_t step = 0;
   for (;;) {
+    if (rider != nullptr) {
+      // A chunk that is taken has to be run for the others.
+      if (callbacks != nullptr) raise(*rider, callbacks->call());
+      if (rider->stop_word().load(std::memory_order_relaxed) != 0) return;
+    }
     const std::uint64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
     if (chunk >= chunks_) return;
     while (chunk >= tape.first_chunk_[step + 1]) ++step;
@@ -167,8 +181,8 @@ void CpuExecutor::take_chunks(std::byte* scratch, const detail::HostSignals* cal
       }
     }
     if (word.load(std::memory_order_relaxed) != 0) return;
-    if (host != nullptr && raise(host->check())) return;
-    if (callbacks != nullptr && raise(callbacks->call())) return;
+    if (host != nullptr && raise(run, host->check())) return;
+    if (callbacks != nullptr && rider == nullptr && raise(run, callbacks->call())) return;
     s.chunk(s.arguments, context, index);
     done_.fetch_add(1, std::memory_order_release);
   }

@@ -56,7 +56,7 @@ class CpuExecutor final : public Executor {
   bool join(const RunState* waited) noexcept;
   void leave(bool lent) noexcept;
   void end_run() noexcept;
-  void take_chunks(std::byte* scratch, const detail::HostSignals* callbacks) noexcept;
+  void take_chunks(std::byte* scratch, RunState* waiter) noexcept;
 
   const unsigned threads_;
   const std::vector<std::byte*> scratch_;  ///< one for each worker, then one for the waiter
