@@ -203,6 +203,7 @@ typedef struct tacet_outcome {
    */
   uint64_t to_return_ns;
   uint64_t to_idle_ns;
+  uint32_t reused; /* of the tokens, taken over from other sessions */
 } tacet_outcome;
 
 /* ---- Session ---- */
@@ -225,6 +226,11 @@ typedef struct tacet_session_options {
   uint32_t k_type;  /* a tacet_kv_type */
   uint32_t v_type;
   const char* system; /* the system message of a chat, in UTF-8; may be NULL; is copied */
+  uint32_t window;    /* a token sees so many up to itself, and older ones give up their memory; 0:
+                         it sees all */
+  uint32_t private_prefix; /* 0: a prompt takes over what sessions of the model have computed for
+                              the same first tokens, with the same bits; how long it takes can tell
+                              whether another session had them. 1: neither take nor give */
 } tacet_session_options;
 
 /* Begins a conversation. `options` may be NULL. */
@@ -259,6 +265,9 @@ typedef struct tacet_generate_options {
   const char* const* stops; /* strings that end the answer and are not delivered */
   size_t stop_count;
   uint32_t special; /* 1: deliver control tokens as text too */
+  uint32_t shift;   /* 1: when the context is full, forget the older half of the tokens behind the
+                       first `shift_keep`, and go on, as often as needed; 0: that is an error */
+  uint32_t shift_keep;
 } tacet_generate_options;
 
 /*
@@ -287,6 +296,36 @@ TACET_API tacet_status tacet_session_get_tokens(tacet_session* session, int32_t*
 
 /* Forgets all but the first `count` tokens. */
 TACET_API tacet_status tacet_session_truncate(tacet_session* session, uint32_t count);
+
+/* Flags of tacet_session_remove. */
+#define TACET_REMOVE_LEAVE_GAP 0U /* the model sees a gap where they were */
+#define TACET_REMOVE_CLOSE_GAP 1U /* the tokens before `begin` are computed anew, further up */
+
+/*
+ * Forgets the tokens from `begin` to `end`. What comes behind keeps what was computed for it, with
+ * the forgotten ones in sight, and its positions. Atomic. `outcome` may be NULL; its tokens are
+ * those forgotten.
+ */
+TACET_API tacet_status tacet_session_remove(tacet_session* session, uint32_t begin, uint32_t end,
+                                            uint32_t flags, const volatile unsigned char* stop_byte,
+                                            tacet_outcome* outcome);
+
+/*
+ * Writes all of the session to a file, whole or not at all, for tacet_session_restore with the same
+ * model file, on this or another machine. It holds what was said, unencrypted.
+ */
+TACET_API tacet_status tacet_session_save(tacet_session* session, const char* path,
+                                          const volatile unsigned char* stop_byte);
+
+/*
+ * A session as tacet_session_save left it, bit for bit. Of `options`, which may be NULL, `context`
+ * (0: as it was) and `system` count; the rest is as it was, and its prefix is private. A file that
+ * is damaged, or another model's, is refused.
+ */
+TACET_API tacet_status tacet_session_restore(tacet_model* model, const char* path,
+                                             const tacet_session_options* options,
+                                             const volatile unsigned char* stop_byte,
+                                             tacet_session** session);
 
 /* A second session with the same past; what they have in common is not stored twice. */
 TACET_API tacet_status tacet_session_fork(tacet_session* session, tacet_session** fork);

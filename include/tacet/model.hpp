@@ -78,9 +78,9 @@ class Model {
   /// A session as `Session::save` left it: the same bits. `context`, if not 0, is how many tokens
   /// it can hold from now on; else as many as it could. Errors: invalid_argument (not a saved
   /// session, or one of another model), unsupported (of another version of the format), corrupt,
-  /// context_full, out_of_memory, stopped.
+  /// context_full, out_of_memory, stopped. Its note goes to `note`, if that is not null.
   Result<Session> restore_session(const std::string& path, std::uint32_t context = 0,
-                                  const StopToken& stop = {}) const;
+                                  const StopToken& stop = {}, std::string* note = nullptr) const;
   /// The plan of a run of `rows` rows whose last row sees `keys` keys.
   Result<PlanReport> plan(std::uint32_t rows, std::uint32_t keys,
                           const SessionOptions& options = {}) const;

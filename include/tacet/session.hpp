@@ -204,8 +204,9 @@ class Session {
                  const StopToken& stop = {});
   /// Writes all of the session to a file, whole or not at all: tokens, keys and values, logits,
   /// random generator. Model::restore_session reads it, on any machine with the same model file.
-  /// Code::stopped if `stop` fired.
-  Result<void> save(const std::string& path, const StopToken& stop = {});
+  /// `note` is the program's own and comes back with it. Code::stopped if `stop` fired.
+  Result<void> save(const std::string& path, const StopToken& stop = {},
+                    std::string_view note = {});
   /// Forgets all but the first `count` tokens. Logits are not readable until the next evaluate or
   /// generate, which computes the last kept token anew; all of them, if a window had moved past
   /// what they need.

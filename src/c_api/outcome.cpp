@@ -53,7 +53,8 @@ Result<void> end_outcome(Outcome outcome, tacet_outcome* given) noexcept {
                          .steps_done = outcome.steps_done,
                          .steps = outcome.steps,
                          .to_return_ns = static_cast<std::uint64_t>(outcome.to_return.count()),
-                         .to_idle_ns = static_cast<std::uint64_t>(outcome.to_idle.count())});
+                         .to_idle_ns = static_cast<std::uint64_t>(outcome.to_idle.count()),
+                         .reused = outcome.reused});
   if (outcome.stopped())
     return tl::unexpected(Error::fixed(Code::stopped, stopped_message(outcome.reason)));
   if (!outcome.done() && outcome.error) return tl::unexpected(std::move(*outcome.error));

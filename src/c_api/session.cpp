@@ -69,6 +69,7 @@ Result<GenerateOptions> generate_options(const tacet_generate_options* options) 
   if (given->has_seed != 0) wanted.sampler.seed = given->seed;
   wanted.stop = std::move(*strings);
   wanted.special = given->special != 0;
+  if (given->shift != 0) wanted.shift = ContextShift{.keep = given->shift_keep};
   return wanted;
 }
 
@@ -96,10 +97,13 @@ tacet_status tacet_session_create(tacet_model* model, const tacet_session_option
     if (!k_type || !v_type) return tl::unexpected(k_type ? v_type.error() : k_type.error());
     std::string system = given->system != nullptr ? given->system : "";
     if (auto checked = check_utf8(system); !checked) return checked;
-    return hand_out(
-        model->model,
-        model->model.new_session({.context = given->context, .k_type = *k_type, .v_type = *v_type}),
-        std::move(system), session);
+    return hand_out(model->model,
+                    model->model.new_session({.context = given->context,
+                                              .k_type = *k_type,
+                                              .v_type = *v_type,
+                                              .window = given->window,
+                                              .share_prefix = given->private_prefix == 0}),
+                    std::move(system), session);
   });
 }
 
@@ -168,6 +172,52 @@ tacet_status tacet_session_truncate(tacet_session* session, uint32_t count) {
     Call call;
     if (auto begun = call.begin(session); !begun) return begun;
     return session->session.truncate(count);
+  });
+}
+
+tacet_status tacet_session_remove(tacet_session* session, uint32_t begin, uint32_t end,
+                                  uint32_t flags, const volatile unsigned char* stop_byte,
+                                  tacet_outcome* outcome) {
+  return door([&]() -> Result<void> {
+    if (auto begun = begin_outcome(outcome); !begun) return begun;
+    Call call;
+    if (auto begun = call.begin(session); !begun) return begun;
+    if ((flags & ~TACET_REMOVE_CLOSE_GAP) != 0)
+      return invalid(
+          "There is no such flag; use TACET_REMOVE_LEAVE_GAP or TACET_REMOVE_CLOSE_GAP.");
+    const bool close_gap = (flags & TACET_REMOVE_CLOSE_GAP) != 0;
+    return end_outcome(session->session.remove(begin, end, close_gap, call.stop(stop_byte)),
+                       outcome);
+  });
+}
+
+tacet_status tacet_session_save(tacet_session* session, const char* path,
+                                const volatile unsigned char* stop_byte) {
+  return door([&]() -> Result<void> {
+    Call call;
+    if (auto begun = call.begin(session); !begun) return begun;
+    if (path == nullptr) return invalid("The path is NULL; pass one to write to.");
+    return session->session.save(path, call.stop(stop_byte));
+  });
+}
+
+tacet_status tacet_session_restore(tacet_model* model, const char* path,
+                                   const tacet_session_options* options,
+                                   const volatile unsigned char* stop_byte,
+                                   tacet_session** session) {
+  return door([&]() -> Result<void> {
+    if (session == nullptr) return invalid("There is no place for the session; pass its address.");
+    *session = nullptr;
+    Call call;
+    if (auto begun = call.begin(model); !begun) return begun;
+    const auto given = read_options(options, session_options_size);
+    if (!given) return tl::unexpected(given.error());
+    if (path == nullptr) return invalid("The path is NULL; pass that of a saved session.");
+    std::string system = given->system != nullptr ? given->system : "";
+    if (auto checked = check_utf8(system); !checked) return checked;
+    return hand_out(model->model,
+                    model->model.restore_session(path, given->context, call.stop(stop_byte)),
+                    std::move(system), session);
   });
 }
 

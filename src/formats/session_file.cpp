@@ -142,7 +142,8 @@ Result<void> write_session_file(const std::string& path, const SessionImage& ima
                                 const StopToken& stop) {
   const std::uint64_t pages = pages_for(image.computed, image.page_tokens);
   const std::uint64_t expected = (pages - image.first_page) * image.page_bytes +
-                                 2 * image.tokens.size_bytes() + image.logits.size_bytes() + 4096;
+                                 2 * image.tokens.size_bytes() + image.logits.size_bytes() +
+                                 image.note.size() + 4096;
   auto file = OutputFile::create(path, expected);
   if (!file) return fail(std::move(file));
   Writer writer(*file, path, stop);
@@ -164,6 +165,7 @@ Result<void> write_session_file(const std::string& path, const SessionImage& ima
   writer.array(image.logits);
   writer.array(std::span(image.held));
   writer.array(std::span(image.character));
+  writer.array(std::span(image.note));
   writer.align(page_alignment);
   for (std::size_t i = image.first_page; i < pages; ++i) writer.bytes(page(i));
   writer.number(writer.checksum());
@@ -201,6 +203,7 @@ Result<SavedSession> read_session_file(std::span<const std::byte> bytes, std::st
   image.logits = reader.array<float>();
   image.held = reader.text();
   image.character = reader.text();
+  image.note = reader.text();
   reader.align(page_alignment);
   const auto cut_short = [&] {
     return fail(Code::corrupt, "{} is damaged or cut short at byte {}; save the session again.",

@@ -29,6 +29,7 @@ struct SessionImage {
   std::uint64_t random_seed = 0;
   std::uint64_t random_drawn = 0;
   std::string_view held;       ///< text that waits for what follows it
+  std::string_view note;       ///< the program's own
   std::string_view character;  ///< bytes of a character that is not whole yet, 0 to 3
   std::span<const std::int32_t> tokens;
   std::span<const std::int32_t> positions;  ///< of the tokens, rising; empty: 0, 1, 2, ...

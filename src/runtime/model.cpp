@@ -256,9 +256,9 @@ Result<std::string> Model::render_chat(std::span<const ChatMessage> messages,
 }
 
 Result<Session> Model::restore_session(const std::string& path, std::uint32_t context,
-                                       const StopToken& stop) const {
+                                       const StopToken& stop, std::string* note) const {
   return guard([&]() -> Result<Session> {
-    auto impl = detail::SessionImpl::restore(impl_, path, context, stop);
+    auto impl = detail::SessionImpl::restore(impl_, path, context, stop, note);
     if (!impl) return fail(std::move(impl));
     return Session(std::move(*impl));
   });

@@ -52,7 +52,8 @@ Result<void> check_image(const SessionImage& image, const ModelImpl& model,
 
 }  // namespace
 
-Result<void> SessionImpl::save(const std::string& path, const StopToken& stop) {
+Result<void> SessionImpl::save(const std::string& path, const StopToken& stop,
+                               std::string_view note) {
   settle_all();
   const KvPool& pool = *pages_.pool();
   SessionImage image;
@@ -69,6 +70,7 @@ Result<void> SessionImpl::save(const std::string& path, const StopToken& stop) {
   image.random_drawn = random_.drawn;
   image.held = text_.held();
   image.character = text_.character();
+  image.note = note;
   image.tokens = history_;
   if (plain_ < history_.size()) image.positions = std::span(positions_).first(history_.size());
   image.logits = logits();
@@ -86,11 +88,18 @@ Result<void> SessionImpl::save(const std::string& path, const StopToken& stop) {
 Result<std::unique_ptr<SessionImpl>> SessionImpl::restore(std::shared_ptr<const ModelImpl> model,
                                                           const std::string& path,
                                                           std::uint32_t context,
-                                                          const StopToken& stop) {
+                                                          const StopToken& stop,
+                                                          std::string* note) {
   auto file = FileBytes::load(
       path, {.mode = FileMode::read, .prefault = false, .stop = stop, .progress = {}});
   if (!file) return fail(std::move(file));
-  auto saved = read_session_file(file->bytes(), "'" + path + "'", stop);
+  return restore(std::move(model), file->bytes(), path, context, stop, note);
+}
+
+Result<std::unique_ptr<SessionImpl>> SessionImpl::restore(
+    std::shared_ptr<const ModelImpl> model, std::span<const std::byte> bytes,
+    const std::string& path, std::uint32_t context, const StopToken& stop, std::string* note) {
+  auto saved = read_session_file(bytes, "'" + path + "'", stop);
   if (!saved) return fail(std::move(saved));
   const SessionImage& image = saved->image;
   if (auto checked = check_image(image, *model, path); !checked) return fail(std::move(checked));
@@ -111,6 +120,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::restore(std::shared_ptr<const 
                 "'{}' keeps keys and values in pages of another size than this program; evaluate "
                 "its tokens anew.",
                 path);
+  if (note != nullptr) *note = image.note;
   s.history_.assign(image.tokens.begin(), image.tokens.end());
   if (!image.positions.empty()) {
     std::ranges::copy(image.positions, s.positions_.begin());

@@ -129,7 +129,7 @@ void SessionImpl::recycle(CallImpl& call) noexcept {
   for (auto& chunk : call.chunks) {
     chunk->run.reset();
     chunk->logits = {};
-    if (chunk->shared != nullptr && !chunk->shared->run.finished())
+    if (chunk->shared != nullptr && chunk->shared->run && !chunk->shared->run.finished())
       left_.push_back(std::move(chunk->shared));
     chunk->shared.reset();
     spare_chunks_.push_back(std::move(chunk));
@@ -469,7 +469,6 @@ Result<std::vector<Run>> submit_together(std::span<const SessionCall> calls) {
       if (call.session == nullptr)
         return fail(Code::invalid_argument, "A call names no session; leave it out.");
       auto run = std::make_unique<detail::RunImpl>(*call.session->impl_, call.stop);
-      run->call.settled = true;  // until it is in flight
       impls.push_back(run.get());
       runs.push_back(Run(std::move(run)));
     }
@@ -503,7 +502,6 @@ Result<Run> Session::submit(std::span<const Token> tokens, const StopToken& stop
                             const EvaluateOptions& options) {
   return guard([&]() -> Result<Run> {
     auto run = std::make_unique<detail::RunImpl>(*impl_, stop);
-    run->call.settled = true;  // until it is in flight
     if (auto submitted = impl_->submit(run->call, tokens, run->stop, options); !submitted)
       return fail(std::move(submitted));
     return Run(std::move(run));
@@ -528,8 +526,8 @@ Result<Session> Session::fork() {
   });
 }
 
-Result<void> Session::save(const std::string& path, const StopToken& stop) {
-  return guard([&] { return impl_->save(path, stop); });
+Result<void> Session::save(const std::string& path, const StopToken& stop, std::string_view note) {
+  return guard([&] { return impl_->save(path, stop, note); });
 }
 
 Outcome Session::remove(std::uint32_t begin, std::uint32_t end, bool close_gap,

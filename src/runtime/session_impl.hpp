@@ -47,7 +47,7 @@ class CallImpl {
   std::unique_ptr<std::vector<float>> logits;
   float* all_logits = nullptr;  ///< where those of each row go instead, in a call of one run
   std::vector<std::unique_ptr<Chunk>> chunks;
-  bool settled = false;
+  bool settled = true;  ///< false while it is in flight
   Outcome outcome;
 };
 
@@ -113,10 +113,17 @@ class SessionImpl {
   Result<std::unique_ptr<SessionImpl>> fork();
   Result<void> truncate(std::uint32_t count);
   Outcome remove(std::uint32_t begin, std::uint32_t end, bool close_gap, const StopToken& stop);
-  Result<void> save(const std::string& path, const StopToken& stop);
+  Result<void> save(const std::string& path, const StopToken& stop, std::string_view note = {});
   static Result<std::unique_ptr<SessionImpl>> restore(std::shared_ptr<const ModelImpl> model,
                                                       const std::string& path,
-                                                      std::uint32_t context, const StopToken& stop);
+                                                      std::uint32_t context, const StopToken& stop,
+                                                      std::string* note = nullptr);
+  /// The same for the bytes of the file at `path`.
+  static Result<std::unique_ptr<SessionImpl>> restore(std::shared_ptr<const ModelImpl> model,
+                                                      std::span<const std::byte> bytes,
+                                                      const std::string& path,
+                                                      std::uint32_t context, const StopToken& stop,
+                                                      std::string* note = nullptr);
 
  private:
   SessionImpl(std::shared_ptr<const ModelImpl> model, const SessionOptions& options,

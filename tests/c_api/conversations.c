@@ -121,10 +121,84 @@ static void test_system_message(tacet_model* model) {
   tacet_session_free(plain);
 }
 
+/* What sessions forget, keep and share. */
+static void test_state(tacet_model* model) {
+  const char* path = "tacet-c-api.session";
+  tacet_outcome outcome = empty_outcome();
+  tacet_session* session = new_session(model);
+  check_answer(session, "What is 17 + 25?", "17 + 25 = 42.");
+  const uint32_t first = token_count(session);
+  check_answer(session, "What is 20 + 30?", "20 + 30 = 50.");
+  CHECK_STATUS(tacet_session_remove(session, 3, first, 2, NULL, NULL), TACET_INVALID_ARGUMENT);
+  CHECK_STATUS(tacet_session_remove(session, first, 3, 0, NULL, &outcome), TACET_INVALID_ARGUMENT);
+  CHECK_STATUS(tacet_session_save(session, NULL, NULL), TACET_INVALID_ARGUMENT);
+  CHECK_STATUS(tacet_session_save(session, "no/such/folder/a", NULL), TACET_NOT_FOUND);
+  const unsigned char stop = 1;
+  CHECK_STATUS(tacet_session_save(session, path, &stop), TACET_STOPPED);
+  CHECK_STATUS(tacet_session_save(session, path, NULL), TACET_OK);
+  const uint32_t all = token_count(session);
+  CHECK_STATUS(tacet_session_remove(session, 0, first, TACET_REMOVE_CLOSE_GAP, &stop, &outcome),
+               TACET_STOPPED);
+  CHECK(outcome.tokens == 0 && token_count(session) == all);
+  CHECK_STATUS(tacet_session_remove(session, 0, first, TACET_REMOVE_CLOSE_GAP, NULL, &outcome),
+               TACET_OK);
+  CHECK(outcome.tokens == first && token_count(session) == all - first);
+  check_answer(session, "What is 11 + 22?", "11 + 22 = 33.");
+  tacet_session_free(session);
+
+  session = NULL;
+  tacet_session_options options = {.struct_size = sizeof options, .context = 16};
+  CHECK_STATUS(tacet_session_restore(model, NULL, NULL, NULL, &session), TACET_INVALID_ARGUMENT);
+  CHECK_STATUS(tacet_session_restore(model, "none", NULL, NULL, &session), TACET_NOT_FOUND);
+  CHECK_STATUS(tacet_session_restore(model, path, &options, NULL, &session), TACET_CONTEXT_FULL);
+  CHECK_STATUS(tacet_session_restore(model, path, NULL, &stop, &session), TACET_STOPPED);
+  CHECK_STATUS(tacet_session_restore(model, path, NULL, NULL, NULL), TACET_INVALID_ARGUMENT);
+  CHECK(session == NULL);
+  options.context = 200;
+  CHECK_STATUS(tacet_session_restore(model, path, &options, NULL, &session), TACET_OK);
+  CHECK(token_count(session) == all);
+  check_answer(session, "What is 44 + 44?", "44 + 44 = 88.");
+  tacet_session_free(session);
+  CHECK(remove(path) == 0);
+
+  /* The prompt of one is the prefix of the other, unless it is private. */
+  const char* story =
+      "Tell me a story about a fox, a hen, a dog, a cat, a cow, a pig, a goat and a very old "
+      "horse.";
+  uint32_t reused[3];
+  for (int i = 0; i < 3; ++i) {
+    options = (tacet_session_options){.struct_size = sizeof options, .private_prefix = i == 2};
+    CHECK_STATUS(tacet_session_create(model, &options, &session), TACET_OK);
+    CHECK_STATUS(tacet_session_prompt(session, story, TACET_PROMPT_CHAT, NULL, &outcome), TACET_OK);
+    reused[i] = outcome.reused;
+    tacet_session_free(session);
+  }
+  CHECK(reused[0] == 0 && reused[1] == 32 && reused[2] == 0);
+
+  /* A context that is too small for the answer, and one with a window. */
+  options = (tacet_session_options){.struct_size = sizeof options, .context = 48, .window = 40};
+  CHECK_STATUS(tacet_session_create(model, &options, &session), TACET_OK);
+  CHECK_STATUS(tacet_session_prompt(session, "Tell me a story.", TACET_PROMPT_CHAT, NULL, NULL),
+               TACET_OK);
+  const tacet_generate_options on = {.struct_size = sizeof on,
+                                     .max_tokens = 200,
+                                     .temperature = 1.5F,
+                                     .has_seed = 1,
+                                     .seed = 4,
+                                     .shift = 1,
+                                     .shift_keep = 4};
+  CHECK_STATUS(tacet_session_generate(session, &on, NULL, NULL, NULL, &outcome), TACET_OK);
+  CHECK(outcome.tokens > 40 && token_count(session) <= 48);
+  tacet_session_free(session);
+  options.window = 0xffffffffU;
+  CHECK_STATUS(tacet_session_create(model, &options, &session), TACET_INVALID_ARGUMENT);
+}
+
 void test_conversations(tacet_model* model) {
   test_turns(model);
   test_fork(model);
   test_options(model);
   test_control_tokens(model);
   test_system_message(model);
+  test_state(model);
 }

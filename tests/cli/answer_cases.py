@@ -4,7 +4,7 @@ import json
 import random
 
 import program
-from program import Case
+from program import Case, Terminal, tacet
 
 STORY = "Tell me a story about a fox."
 
@@ -90,3 +90,65 @@ class Answers(Case):
         self.assertEqual(len(said), 1)
 
 
+class Sessions(Case):
+    def test_a_conversation_goes_on_in_another_run(self):
+        kept = self.folder / "kept"
+        self.assertEqual(self.succeeds("run", "--session", kept, "What is 17 + 25?"), "17 + 25 = 42.\n")
+        first = kept.read_bytes()
+        said = json.loads(self.succeeds("run", "--session", kept, "--json", "What is 20 + 30?"))
+        self.assertEqual(said["text"], "20 + 30 = 50.")
+        alone = json.loads(self.succeeds("run", "--json", "What is 20 + 30?"))
+        self.assertLess(said["timings"]["prompt_tokens"], alone["timings"]["prompt_tokens"] + 5)
+        self.assertNotEqual(kept.read_bytes(), first)
+        self.assertEqual(self.succeeds("run", "--session", kept, text=b"What is 11 + 22?"), "11 + 22 = 33.\n")
+
+    def test_a_stopped_answer_is_kept(self):
+        kept = self.folder / "kept"
+        whole = self.succeeds("run", STORY)
+        part = self.succeeds("run", "--session", kept, "-n", "8", STORY)
+        self.assertTrue(whole.startswith(part[:-1]))
+        self.assertEqual(self.succeeds("run", "--session", kept, "What is 17 + 25?"), "17 + 25 = 42.\n")
+
+    def test_raw_text_goes_on(self):
+        kept = self.folder / "kept"
+        start = "<|im_start|>user\nWhat is 17 + 25?<|im_end|>\n<|im_start|>assistant\n"
+        self.assertEqual(self.succeeds("run", "--raw", "-n", "2", "--session", kept, start), "17\n")
+        self.assertEqual(self.succeeds("run", "--raw", "--session", kept, " + 25"), " = 42.\n")
+        self.refuses(2, "--raw", "run", "--session", kept, "More.")
+
+    def test_what_does_not_fit_is_refused_and_left_alone(self):
+        kept = self.folder / "kept"
+        self.succeeds("run", "--session", kept, "What is 17 + 25?")
+        before = kept.read_bytes()
+        other = program.ROOT / "models/tiny-chat-f16.gguf"
+        self.refuses(2, "--system", "run", "--session", kept, "--system", "Be brief.", "More.")
+        self.refuses(2, "--raw", "run", "--raw", "--session", kept, "More.")
+        self.refuses(2, "another model", "run", "-m", other, "--session", kept, "More.")
+        self.assertEqual(kept.read_bytes(), before)
+        kept.write_bytes(before[:-9] + bytes([before[-9] ^ 1]) + before[-8:])
+        self.refuses(1, "damaged", "run", "--session", kept, "More.")
+        text = self.folder / "text"
+        text.write_text("Only some words of mine.")
+        self.refuses(2, "not a saved session", "run", "--session", text, "More.")
+        self.assertEqual(text.read_text(), "Only some words of mine.")
+
+    def test_shift_lets_an_answer_go_on(self):
+        options = ("--ctx", "48", "-n", "150", "--temp", "1.5", "--seed", "4")
+        full = tacet("run", *options, STORY)
+        self.assertIn(b"is full", full.stderr)
+        said = json.loads(self.succeeds("run", "--json", "--shift", "4", *options, STORY))
+        self.assertGreater(said["tokens"], 48)
+
+    def test_a_chat_with_a_shift_never_fills_up(self):
+        with Terminal("run", "--ctx", "64", "--shift", "0") as terminal:
+            for a in range(10, 30):
+                terminal.until("> ")
+                terminal.type(f"What is {a} + {a}?\n")
+            terminal.until("> ")
+            terminal.type("/exit\n")
+            self.assertEqual(terminal.ends(), 0)
+            self.assertNotIn("full", terminal.seen)
+
+    def test_a_window(self):
+        self.assertEqual(self.succeeds("run", "--window", "60", "What is 17 + 25?"), "17 + 25 = 42.\n")
+        self.assertNotEqual(self.succeeds("run", "--window", "3", "What is 17 + 25?"), "17 + 25 = 42.\n")

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "runtime/support.hpp"
 #include "support/failing_allocations.hpp"
 #include "tacet/engine.hpp"
@@ -107,6 +109,95 @@ TEST(EveryAllocation, OfAScore) {
     return done;
   };
   EXPECT_GT(fail_each("score", score), 5);
+}
+
+/// What a session and its file go through.
+TEST(EveryAllocation, OfARemovalASaveAndARestore) {
+  const ModelPointer model = cpu_model();
+  const std::string path =
+      std::filesystem::temp_directory_path() / "tacet-every-allocation.session";
+  const auto guarded = [](const auto& call) {
+    try {
+      return static_cast<bool>(call());
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  };
+  const auto change = [&]() -> bool {
+    const long left = allocations_left;
+    allocations_left = -1;
+    auto session = new_session(model);
+    EXPECT_TRUE(session->evaluate(long_prompt(70), {}, {}).done());
+    const Snapshot before(*session);
+    allocations_left = left;
+    const bool removed = guarded([&] { return session->remove(20, 33, true, {}).done(); });
+    const bool saved = removed && guarded([&] { return session->save(path, {}); });
+    std::unique_ptr<SessionImpl> restored;
+    const bool back = saved && guarded([&] {
+                        auto result = SessionImpl::restore(model, path, 0, {});
+                        if (result) restored = std::move(*result);
+                        return result.has_value();
+                      });
+    const bool reached = allocations_left == 0;
+    allocations_left = -1;
+    if (!removed) {
+      EXPECT_TRUE(Snapshot(*session) == before);
+      EXPECT_TRUE(session->remove(20, 33, true, {}).done());
+    }
+    if (!saved) {
+      EXPECT_TRUE(session->save(path, {}));
+    }
+    if (back) {
+      EXPECT_TRUE(Snapshot(*restored) == Snapshot(*session));
+    }
+    std::filesystem::remove(path);
+    if (reached) allocations_left = 0;
+    return back;
+  };
+  EXPECT_GT(fail_each("removal, save and restore", change), 20);
+}
+
+TEST(EveryAllocation, OfCallsThatAreSubmittedTogether) {
+  const ModelPointer model = cpu_model();
+  const auto submit = [&]() -> bool {
+    const long left = allocations_left;
+    allocations_left = -1;
+    std::vector<std::unique_ptr<SessionImpl>> sessions;
+    std::vector<Snapshot> before;
+    const std::vector<std::vector<Token>> prompts = {long_prompt(9), long_prompt(40, 2)};
+    for (int i = 0; i < 2; ++i) {
+      sessions.push_back(new_session(model));
+      EXPECT_TRUE(sessions.back()->evaluate(long_prompt(33, i + 5), {}, {}).done());
+      before.emplace_back(*sessions.back());
+    }
+    StopSource source;
+    allocations_left = left;
+    bool done = false;
+    try {
+      std::vector<std::unique_ptr<detail::RunImpl>> owned;
+      std::vector<detail::RunImpl*> runs;
+      std::vector<SessionCall> calls;
+      for (std::size_t i = 0; i < 2; ++i) {
+        owned.push_back(std::make_unique<detail::RunImpl>(*sessions[i], source.token()));
+        runs.push_back(owned.back().get());
+        calls.push_back({nullptr, prompts[i]});
+      }
+      if (SessionImpl::submit_together(runs, calls)) {
+        done = true;
+        for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(sessions[i]->settle(owned[i]->call).done());
+      }
+    } catch (const std::bad_alloc&) {
+    }
+    const bool reached = allocations_left == 0;
+    allocations_left = -1;
+    for (std::size_t i = 0; i < 2 && !done; ++i) {
+      EXPECT_TRUE(Snapshot(*sessions[i]) == before[i]);
+      EXPECT_TRUE(sessions[i]->evaluate(prompts[i], {}, {}).done());
+    }
+    if (reached) allocations_left = 0;
+    return done;
+  };
+  EXPECT_GT(fail_each("submitted together", submit), 20);
 }
 
 TEST(EveryAllocation, ADecodeStepMakesNone) {

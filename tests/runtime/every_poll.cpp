@@ -129,6 +129,19 @@ TEST_P(EveryPoll, OfADecode) {
       });
 }
 
+TEST_P(EveryPoll, OfARemovalThatClosesTheGap) {
+  const ModelPointer model = cpu_model("tiny-chat-Q8_0.gguf", cpu::available().back(), GetParam());
+  stop_at_every_poll(
+      [&] {
+        auto session = new_session(model);
+        EXPECT_TRUE(session->evaluate(long_prompt(70), {}, {}).done());
+        return session;
+      },
+      [&](SessionImpl& session, const StopToken& stop) {
+        return session.remove(20, 33, true, stop);
+      });
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, EveryPoll, testing::Values(1U, 2U, 3U));
 
 TEST(EveryStep, OfAFakeDevice) {

@@ -55,9 +55,11 @@ class SavedSession : public testing::Test {
 TEST_F(SavedSession, IsRestoredBitForBit) {
   for (const KvType type : {KvType::f16, KvType::f32, KvType::q8_0, KvType::q4_1}) {
     auto session = begun(model_, {.context = 300, .k_type = type, .v_type = KvType::bf16});
-    ASSERT_TRUE(session->save(path("a"), {}));
-    auto restored = SessionImpl::restore(model_, path("a"), 0, {});
+    ASSERT_TRUE(session->save(path("a"), {}, "of the program"));
+    std::string note;
+    auto restored = SessionImpl::restore(model_, path("a"), 0, {}, &note);
     ASSERT_TRUE(restored) << error(restored);
+    EXPECT_EQ(note, "of the program");
     EXPECT_TRUE(Snapshot(**restored) == Snapshot(*session));
     EXPECT_EQ((*restored)->context(), 300U);
     EXPECT_EQ(rest(**restored), rest(*session)) << "the random generator goes on";

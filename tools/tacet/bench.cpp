@@ -102,6 +102,7 @@ void add_bench(CLI::App& app, Job& job) {
   auto options = std::make_shared<BenchOptions>();
   add_model_options(*command, options->model);
   add_session_options(*command, options->session);
+  options->session.share_prefix = false;  // all is to be computed
   command->add_option("--prompt", options->prompt, "tokens of the prompt (default 512; 0: skip it)")
       ->type_name("N")
       ->transform(whole_number(0, kMostTokens));

@@ -178,6 +178,7 @@ void add_bench_stop(CLI::App& bench, Job& job) {
   auto options = std::make_shared<BenchStopOptions>();
   add_model_options(*command, options->model);
   add_session_options(*command, options->session);
+  options->session.share_prefix = false;  // all is to be computed
   command->add_option("--stops", options->trials.stops, "of each kind (default 400)")
       ->type_name("N")
       ->transform(whole_number(1, 1'000'000));

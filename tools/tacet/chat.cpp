@@ -90,11 +90,8 @@ int turn(Conversation& conversation, const RunOptions& options, std::string_view
   return outcome.error->code() == Code::device_lost ? kFailed : 0;
 }
 
-}  // namespace
-
-int chat(const Model& model, const RunOptions& options) {
-  Result<Conversation> conversation = Conversation::start(model, options.session, options.system);
-  if (!conversation) return complain(conversation.error());
+/// Turns, until /exit or the end of the input. Returns the exit code.
+int talk(Conversation& conversation, const RunOptions& options) {
   for (Lines lines;;) {
     if (const int output = print("> "); output != 0) return output;
     const Result<std::optional<std::string>> typed = lines.next();
@@ -104,7 +101,7 @@ int chat(const Model& model, const RunOptions& options) {
     if (line.empty()) continue;
     if (line == "/exit" || line == "/quit") return kDone;
     if (line == "/clear") {
-      if (Result<void> cleared = conversation->clear(); !cleared) return complain(cleared.error());
+      if (Result<void> cleared = conversation.clear(); !cleared) return complain(cleared.error());
       continue;
     }
     if (is_command(line)) {
@@ -115,8 +112,16 @@ int chat(const Model& model, const RunOptions& options) {
       complain("This line is not UTF-8; set the terminal to UTF-8 and type it again.");
       continue;
     }
-    if (const int code = turn(*conversation, options, line); code != 0) return code;
+    if (const int code = turn(conversation, options, line); code != 0) return code;
   }
+}
+
+}  // namespace
+
+int chat(const Model& model, const RunOptions& options) {
+  Result<Conversation> conversation = open_conversation(model, options, {});
+  if (!conversation) return complain(conversation.error());
+  return keep(*conversation, options, talk(*conversation, options));
 }
 
 }  // namespace tacet::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.hpp"
+#include "tacet/console.hpp"
 
 namespace tacet::cli {
 namespace {
@@ -24,6 +25,40 @@ Result<Conversation> Conversation::start(const Model& model, const SessionOption
   Conversation conversation(model, std::move(*session));
   if (!system.empty()) conversation.messages_.push_back({"system", std::string(system)});
   return conversation;
+}
+
+Result<Conversation> Conversation::restore(const Model& model, const std::string& path,
+                                           std::uint32_t context, const StopToken& stop) {
+  std::string note;
+  Result<Session> session = model.restore_session(path, context, stop, &note);
+  if (!session) return fail(std::move(session));
+  Conversation conversation(model, std::move(*session));
+  const Json kept = Json::parse(note, nullptr, false);
+  const auto corrupt = [&] {
+    return fail(
+        Code::corrupt,
+        "'{}' holds a session, but no conversation of tacet run; name a file that it wrote.", path);
+  };
+  if (!kept.is_object() || !kept.contains("messages") || !kept["messages"].is_array() ||
+      !kept.contains("held") || !kept["held"].is_string())
+    return corrupt();
+  for (const Json& message : kept["messages"]) {
+    if (!message.is_object() || !message.contains("role") || !message["role"].is_string() ||
+        !message.contains("content") || !message["content"].is_string())
+      return corrupt();
+    conversation.messages_.push_back({message["role"], message["content"]});
+  }
+  conversation.held_ = kept["held"];
+  conversation.held_is_exact_ = kept.value("exact", Json(false)) == true;
+  return conversation;
+}
+
+Result<void> Conversation::save(const std::string& path, const StopToken& stop) {
+  Json messages = Json::array();
+  for (const ChatMessage& message : messages_)
+    messages.push_back({{"role", message.role}, {"content", message.content}});
+  const Json note = {{"messages", messages}, {"held", held_}, {"exact", held_is_exact_}};
+  return session_.save(path, stop, note.dump());
 }
 
 /// The tokens to evaluate next; the session is cut back to what the prompt shares with it.
@@ -48,7 +83,8 @@ Result<std::vector<Token>> Conversation::prepare(const std::vector<PromptPart>& 
 Result<Answer> Conversation::ask(std::string_view text, const GenerateOptions& options,
                                  const TextFunction& on_text, const StopToken& stop) {
   std::size_t bytes = text.size();
-  for (const ChatMessage& message : messages_) bytes += message.content.size();
+  if (!options.shift)
+    for (const ChatMessage& message : messages_) bytes += message.content.size();
   if (Result<void> fits = check_length(model_, bytes, session_.context()); !fits)
     return refused(std::move(fits.error()),
                    check_length(model_, text.size(), session_.context()).has_value());
@@ -73,16 +109,28 @@ Result<Answer> Conversation::ask(std::string_view text, const GenerateOptions& o
     return result;
   }
   held_ = joined(*parts) + result.text;
-  held_is_exact_ = stands_for(before + result.prompt_tokens, result.text);
+  held_is_exact_ = stands_for(result.answer_tokens, result.text);
   messages_.push_back({"assistant", result.text});
   return result;
 }
 
-/// Whether the session's tokens from `first` on are just `text`: what a stop string or a cut
-/// character withholds is not.
-bool Conversation::stands_for(std::size_t first, std::string_view text) const {
-  const auto held = model_.detokenize(session_.tokens().subspan(first));
-  return held && *held == text;
+/// Whether the session's last `count` tokens, or as many of them as there still are, are just
+/// `text`, or its end: what a stop string or a cut character withholds is not.
+bool Conversation::stands_for(std::size_t count, std::string_view text) const {
+  const std::span<const Token> tokens = session_.tokens();
+  const auto held = model_.detokenize(tokens.last(std::min(count, tokens.size())));
+  return held && (count <= tokens.size() ? *held == text : text.ends_with(*held));
+}
+
+/// Forgets what is oldest behind the tokens that are kept, so that `tokens` more fit.
+Outcome Conversation::make_room(std::size_t tokens, const ContextShift& shift,
+                                const StopToken& stop) {
+  const std::size_t held = session_.tokens().size(), context = session_.context();
+  if (held + tokens <= context || shift.keep + tokens > context) return {};
+  const std::size_t needed = held + tokens - context;
+  const std::size_t forgotten = std::max(needed, (held - shift.keep) / 2);
+  return session_.remove(shift.keep, static_cast<std::uint32_t>(shift.keep + forgotten), true,
+                         stop);
 }
 
 Result<Answer> Conversation::complete(std::string_view text, const GenerateOptions& options,
@@ -91,7 +139,7 @@ Result<Answer> Conversation::complete(std::string_view text, const GenerateOptio
     return refused(std::move(fits.error()), false);
   Result<std::vector<Token>> prompt = model_.tokenize(text, true);
   if (!prompt) return fail(std::move(prompt));
-  add_start(model_, *prompt);
+  if (session_.tokens().empty()) add_start(model_, *prompt);
   return answer(*prompt, options, on_text, stop);
 }
 
@@ -100,6 +148,8 @@ Answer Conversation::answer(std::span<const Token> prompt, const GenerateOptions
   Answer result;
   result.fits_alone = prompt.size() <= session_.context();
   const Clock::time_point start = Clock::now();
+  if (options.shift) result.outcome = make_room(prompt.size(), *options.shift, stop);
+  if (!result.outcome.done()) return result;
   result.outcome = session_.evaluate(prompt, stop);
   result.prompt_time = Clock::now() - start;
   result.prompt_tokens = result.outcome.tokens;
@@ -127,10 +177,9 @@ void Conversation::generate(Answer& answer, const GenerateOptions& options,
 Answer Conversation::resume(const GenerateOptions& options, const TextFunction& on_text,
                             const StopToken& stop) {
   Answer result;
-  const std::size_t before = session_.tokens().size();
   generate(result, options, on_text, stop);
   held_ += result.text;
-  held_is_exact_ = held_is_exact_ && stands_for(before, result.text);
+  held_is_exact_ = held_is_exact_ && stands_for(result.answer_tokens, result.text);
   if (!messages_.empty()) messages_.back().content += result.text;
   return result;
 }

@@ -28,11 +28,16 @@ class Conversation {
  public:
   static Result<Conversation> start(const Model& model, const SessionOptions& options,
                                     std::string_view system = {});
+  /// One that was saved. `context`: as of Model::restore_session.
+  static Result<Conversation> restore(const Model& model, const std::string& path,
+                                      std::uint32_t context, const StopToken& stop = {});
+  Result<void> save(const std::string& path, const StopToken& stop = {});
 
   /// Asks, and streams the answer to `on_text`. Only what is new is evaluated. An answer that was
   /// stopped stays in the conversation as far as it got; a question whose answer has not begun is
-  /// taken back. A prompt that is far too long fails before it is tokenized. Errors: `text` is not
-  /// UTF-8, the template refuses it.
+  /// taken back. With a shift in `options`, a prompt that does not fit makes room for itself. A
+  /// prompt that is far too long fails before it is tokenized. Errors: `text` is not UTF-8, the
+  /// template refuses it.
   Result<Answer> ask(std::string_view text, const GenerateOptions& options,
                      const TextFunction& on_text, const StopToken& stop = {});
   /// Continues a text as it is, without the template. For a conversation with no messages.
@@ -45,6 +50,8 @@ class Conversation {
   /// Forgets everything but the system message.
   Result<void> clear();
 
+  /// Whether it holds a text without the template.
+  bool raw() const noexcept { return messages_.empty() && !session_.tokens().empty(); }
   const Session& session() const noexcept { return session_; }
 
  private:
@@ -52,7 +59,8 @@ class Conversation {
       : model_(std::move(model)), session_(std::move(session)) {}
 
   Result<std::vector<Token>> prepare(const std::vector<PromptPart>& parts);
-  bool stands_for(std::size_t first, std::string_view text) const;
+  bool stands_for(std::size_t count, std::string_view text) const;
+  Outcome make_room(std::size_t tokens, const ContextShift& shift, const StopToken& stop);
   Answer answer(std::span<const Token> prompt, const GenerateOptions& options,
                 const TextFunction& on_text, const StopToken& stop);
   void generate(Answer& answer, const GenerateOptions& options, const TextFunction& on_text,

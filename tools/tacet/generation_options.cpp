@@ -45,6 +45,12 @@ void add_generation_options(CLI::App& command, GenerationFlags& flags) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
+      .add_option_function<std::uint32_t>(
+          "--shift", [&generate](std::uint32_t keep) { generate.shift = ContextShift{keep}; },
+          "when the context is full, forget the older half behind the first KEEP tokens and go on")
+      ->type_name("KEEP")
+      ->transform(whole_number(0, kLargestContext));
+  command
       .add_option_function<std::string>(
           "--deadline",
           [&flags](const std::string& text) { flags.deadline = parse_duration(text).value(); },

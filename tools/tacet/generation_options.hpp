@@ -13,7 +13,7 @@ struct GenerationFlags {
   GenerateOptions generate;
   std::optional<std::chrono::nanoseconds> deadline;
 };
-/// -n, --temp, --top-k, --top-p, --min-p, --repeat-penalty, --seed, --stop, --deadline.
+/// -n, --temp, --top-k, --top-p, --min-p, --repeat-penalty, --seed, --stop, --shift, --deadline.
 void add_generation_options(CLI::App& command, GenerationFlags& flags);
 
 }  // namespace tacet::cli

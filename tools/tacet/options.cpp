@@ -100,6 +100,12 @@ void add_session_options(CLI::App& command, SessionOptions& options) {
             return fmt::format("'{}' is not one of {}, or two of them as KEYS/VALUES", text, names);
           },
           "", "name"));
+  command
+      .add_option("--window", options.window,
+                  "a token sees N tokens up to itself, older ones give up their memory (default 0: "
+                  "it sees all)")
+      ->type_name("N")
+      ->transform(whole_number(0, kLargestWindow));
 }
 
 tl::expected<Opened, int> open_model(const ModelOptions& options) {

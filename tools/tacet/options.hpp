@@ -23,7 +23,7 @@ struct ModelOptions {
   std::string label() const;
 };
 void add_model_options(CLI::App& command, ModelOptions& options);
-/// --ctx and --kv.
+/// --ctx, --kv and --window.
 void add_session_options(CLI::App& command, SessionOptions& options);
 
 /// An engine with a model that is loaded; a progress bar shows for long loads.
@@ -55,6 +55,7 @@ CLI::Validator path_given(std::string remedy);
 /// loaded.
 inline constexpr std::uint32_t kMostThreads = 512;
 inline constexpr std::uint32_t kLargestContext = 4194304;
+inline constexpr std::uint32_t kLargestWindow = 1U << 30;
 /// Of tokens asked for; far more than fit.
 inline constexpr std::uint32_t kMostTokens = std::numeric_limits<std::int32_t>::max();
 

@@ -140,6 +140,7 @@ void add_perplexity(CLI::App& app, Job& job) {
       ->check(path_given("name a text file"));
   add_model_options(*command, options->model);
   add_session_options(*command, options->session);
+  options->session.share_prefix = false;  // all is to be computed
   command->get_option("--ctx")
       ->description("tokens of a chunk (default: 512, or what the model was trained for)")
       ->transform(whole_number(kLeastContext, kLargestContext));

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 
 #include "base/result.hpp"
@@ -68,10 +69,12 @@ Json answer_json(const Answer& answer) {
 }
 
 int answer_once(const Model& model, const RunOptions& options, std::string_view prompt) {
-  Result<Conversation> conversation = Conversation::start(model, options.session, options.system);
-  if (!conversation) return complain(conversation.error());
-
   const Interruptible work;
+  Result<Conversation> conversation = open_conversation(model, options, work.token());
+  if (!conversation) {
+    const int code = complain(conversation.error());
+    return work.signal() != 0 ? work.exit_code() : code;
+  }
   StopSource reader_left;
   const std::array tokens{answer_token(work, options.generation), reader_left.token()};
   const StopToken stop = StopToken::any(tokens);
@@ -99,7 +102,7 @@ int answer_once(const Model& model, const RunOptions& options, std::string_view 
   int code = outcome.stopped() ? kDeadline : kDone;
   if (outcome.error) code = complain(said_here(*answer, conversation->session()));
   if (outcome.stopped() && !options.json) note_stop(outcome);
-  return work.signal() != 0 ? work.exit_code() : code;
+  return keep(*conversation, options, work.signal() != 0 ? work.exit_code() : code);
 }
 
 int run(const RunOptions& options, const std::vector<std::string>& words) {
@@ -148,6 +151,31 @@ void count_from_signal(Outcome& outcome, const Interruptible& work, Clock::time_
   outcome.to_return = whole;
 }
 
+Result<Conversation> open_conversation(const Model& model, const RunOptions& options,
+                                       const StopToken& stop) {
+  std::error_code unknown;
+  if (options.file.empty() || !std::filesystem::exists(options.file, unknown))
+    return Conversation::start(model, options.session, options.system);
+  if (!options.system.empty())
+    return fail(
+        Code::invalid_argument,
+        "--system has no place in a conversation that goes on; leave it out, or name another "
+        "file.");
+  auto conversation = Conversation::restore(model, options.file, options.session.context, stop);
+  if (!conversation || conversation->session().tokens().empty() ||
+      conversation->raw() == options.raw)
+    return conversation;
+  return fail(Code::invalid_argument, "'{}' holds a {}; go on with it {} --raw.", options.file,
+              conversation->raw() ? "text without the chat template" : "chat",
+              conversation->raw() ? "with" : "without");
+}
+
+int keep(Conversation& conversation, const RunOptions& options, int code) {
+  if (options.file.empty()) return code;
+  const Result<void> saved = conversation.save(options.file);
+  return saved ? code : complain(saved.error());
+}
+
 Error said_here(const Answer& answer, const Session& session) {
   const Error& error = *answer.outcome.error;
   if (error.code() != Code::context_full) return error;
@@ -177,6 +205,13 @@ void add_run(CLI::App& app, Job& job) {
   add_generation_options(*command, options->generation);
   command->add_option("--system", options->system, "instructions before the conversation")
       ->type_name("TEXT");
+  command
+      ->add_option(
+          "--session", options->file,
+          "go on with the conversation of this file, and keep it there; a new one if there "
+          "is none (it is not encrypted)")
+      ->type_name("FILE")
+      ->check(path_given("name a file, or leave the option out"));
   command->add_flag("--raw", options->raw,
                     "continue the prompt as it is, without the chat template; control tokens may "
                     "be written out");

@@ -14,6 +14,7 @@ struct RunOptions {
   SessionOptions session;
   GenerationFlags generation;
   std::string system;
+  std::string file;  ///< where the conversation is kept between runs; empty: nowhere
   bool raw = false;
   bool json = false;
 };
@@ -30,6 +31,13 @@ void note_stop(const Outcome& outcome);
 
 /// The error of a failed answer; a full context names the options that help.
 Error said_here(const Answer& answer, const Session& session);
+
+/// The conversation that `options` ask for: a new one, or the one of their file.
+Result<Conversation> open_conversation(const Model& model, const RunOptions& options,
+                                       const StopToken& stop);
+/// Keeps a conversation in the file of `options`, if they have one. Returns `code`, or that of an
+/// error.
+int keep(Conversation& conversation, const RunOptions& options, int code);
 
 /// A conversation on the terminal, until /exit or the end of the input. Returns the exit code.
 int chat(const Model& model, const RunOptions& options);
