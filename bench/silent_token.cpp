@@ -24,7 +24,8 @@ int main(int count, char** arguments) {
   const auto engine = Engine::create({.threads = 1});
   const auto model =
       engine ? engine->load(std::string(arguments[1])) : tl::unexpected(engine.error());
-  auto session = model ? model->new_session({.share_prefix = false}) : tl::unexpected(model.error());
+  auto session =
+      model ? model->new_session({.share_prefix = false}) : tl::unexpected(model.error());
   if (!session) {
     fmt::print(stderr, "{}\n", session.error().message());
     return 1;

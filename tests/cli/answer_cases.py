@@ -82,7 +82,7 @@ class Answers(Case):
         self.assertGreater(answer["timings"]["prompt_tokens_per_second"], 0)
         self.assertGreater(answer["timings"]["decode_tokens_per_second"], 0)
         self.assertEqual(answer["outcome"] | {"steps": 0, "steps_done": 0}, {
-            "status": "done", "reason": "none", "error": None, "tokens": answer["tokens"], "steps_done": 0, "steps": 0,
+            "status": "done", "reason": "none", "error": None, "tokens": answer["tokens"], "reused": 0, "steps_done": 0, "steps": 0,
             "to_idle_us": None, "to_return_us": None})
 
     def test_threads_do_not_matter(self):

@@ -103,6 +103,12 @@ class Installed(Case):
         source.write_text(blocks("README.md")[0])
         self.assertGreater(len(self.run_program(source, "CXX", "tacet-cpp")), 20)
 
+    def test_cpp_program_of_the_page_on_sessions(self):
+        source = self.folder / "program.cpp"
+        source.write_text(blocks("docs/sessions.md")[0])
+        self.assertEqual(self.run_program(source, "CXX", "tacet-cpp"), "")
+        self.assertTrue((self.folder / "fox.session").exists())
+
     def test_c_program(self):
         source = self.folder / "program.c"
         source.write_text('#include <stdio.h>\n#include <tacet.h>\nint main(void) { puts(tacet_version()); return 0; }\n')

@@ -155,6 +155,19 @@ TEST_F(SavedSession, WrongNumbersUnderARightChecksumAreSeen) {
     }
 }
 
+TEST_F(SavedSession, NothingOfAFileIsSharedWithOthers) {
+  const auto prompt = long_prompt(70);
+  auto session = new_session(model_);
+  ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+  ASSERT_TRUE(session->save(path("a"), {}));
+  const ModelPointer fresh = cpu_model();
+  auto restored = SessionImpl::restore(fresh, path("a"), 0, {});
+  ASSERT_TRUE(restored) << error(restored);
+  ASSERT_TRUE((*restored)->evaluate(long_prompt(9, 3), {}, {}).done());
+  auto other = std::move(SessionImpl::create(fresh, {}).value());
+  EXPECT_EQ(other->evaluate(prompt, {}, {}).reused, 0U);
+}
+
 TEST_F(SavedSession, AStopLeavesNoFile) {
   auto session = begun(model_);
   const Snapshot before(*session);

@@ -16,6 +16,7 @@ Json to_json(const Outcome& outcome) {
           {"reason", name(outcome.reason)},
           {"error", error},
           {"tokens", outcome.tokens},
+          {"reused", outcome.reused},
           {"steps_done", outcome.steps_done},
           {"steps", outcome.steps},
           {"to_idle_us", to_idle},
