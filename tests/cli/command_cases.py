@@ -78,6 +78,11 @@ class Commands(Case):
             answer = json.loads(self.succeeds("run", "-m", file, "-n", "5", "--raw", "Hello", "--json"))
             self.assertEqual((answer["outcome"]["status"], answer["finish"]), ("done", "token_limit"), shape)
 
+    def test_bench_of_several_sessions(self):
+        bench = json.loads(self.succeeds("bench", "--json", "--prompt", "0", "--decode", "4", "--sessions", "3", "--repeat", "1"))
+        self.assertEqual([test["test"] for test in bench], ["tg4", "tg4 x3"])
+        self.assertGreater(bench[1]["tokens_per_second"]["min"], 0)
+
     def test_bench(self):
         bench = json.loads(self.succeeds("bench", "--json", "--repeat", "2"))
         self.assertEqual([test["test"] for test in bench], ["pp512", "tg128"])

@@ -18,6 +18,7 @@ struct BenchOptions {
   SessionOptions session;
   std::uint32_t prompt = 512;
   std::uint32_t decode = 128;
+  std::uint32_t sessions = 1;
   std::uint32_t repeat = 5;
   bool json = false;
 };
@@ -40,14 +41,36 @@ Result<double> seconds(const Model& model, const SessionOptions& options,
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-Result<Speed> measure(const Model& model, const BenchOptions& options, std::string name,
-                      std::uint32_t count, std::size_t rows, ProgressLine& progress) {
-  const std::vector<Token> tokens = some_tokens(model, count);
+/// Seconds that several sessions need for `tokens` each, one at a time, in common runs.
+Result<double> seconds_together(const Model& model, const BenchOptions& options,
+                                std::span<const Token> tokens) {
+  std::vector<Session> sessions;
+  for (std::uint32_t i = 0; i < options.sessions; ++i) {
+    Result<Session> session = model.new_session(options.session);
+    if (!session) return fail(std::move(session));
+    sessions.push_back(std::move(*session));
+  }
+  const Clock::time_point begin = Clock::now();
+  for (const Token& token : tokens) {
+    std::vector<SessionCall> calls;
+    for (Session& session : sessions) calls.push_back({&session, {&token, 1}});
+    Result<std::vector<Run>> runs = submit_together(calls);
+    if (!runs) return fail(std::move(runs));
+    for (Run& run : *runs)
+      if (const Outcome& outcome = run.wait(); outcome.error) return tl::unexpected(*outcome.error);
+  }
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// How fast `seconds` computes `count` tokens.
+template <typename Seconds>
+Result<Speed> measure(const BenchOptions& options, std::string name, std::uint32_t count,
+                      ProgressLine& progress, const Seconds& seconds) {
   std::vector<double> speeds;
   // The first round only warms up.
   for (std::uint32_t round = 0; round <= options.repeat; ++round) {
     progress.show(round, options.repeat + 1);
-    Result<double> time = seconds(model, options.session, tokens, rows);
+    Result<double> time = seconds();
     if (!time) return fail(std::move(time));
     if (round > 0) speeds.push_back(count / *time);
   }
@@ -68,18 +91,31 @@ int bench(const BenchOptions& options) {
   std::vector<Speed> speeds;
   {
     ProgressLine progress("measuring");
-    const auto add = [&](const char* kind, std::uint32_t tokens, std::size_t rows) {
-      if (tokens == 0) return Result<void>();
-      Result<Speed> speed = measure(opened->model, options, fmt::format("{}{}", kind, tokens),
-                                    tokens, rows, progress);
-      if (!speed) return Result<void>(fail(std::move(speed)));
+    const Model& model = opened->model;
+    const auto add = [&](std::string name, std::uint32_t count, const auto& time) -> Result<void> {
+      if (count == 0) return {};
+      Result<Speed> speed = measure(options, std::move(name), count, progress, time);
+      if (!speed) return fail(std::move(speed));
       speeds.push_back(std::move(*speed));
-      return Result<void>();
+      return {};
     };
     const std::uint32_t prompt = std::min(options.prompt, room);
     const std::uint32_t decode = std::min(options.decode, room);
-    if (Result<void> r = add("pp", prompt, prompt); !r) return complain(r.error());
-    if (Result<void> r = add("tg", decode, 1); !r) return complain(r.error());
+    const std::vector<Token> tokens = some_tokens(model, std::max(prompt, decode));
+    const auto first = [&](std::uint32_t count) { return std::span(tokens).first(count); };
+    const auto alone = [&](std::uint32_t count, std::size_t rows) {
+      return [&, count, rows] { return seconds(model, options.session, first(count), rows); };
+    };
+    const auto together = [&] { return seconds_together(model, options, first(decode)); };
+    if (Result<void> r = add(fmt::format("pp{}", prompt), prompt, alone(prompt, prompt)); !r)
+      return complain(r.error());
+    if (Result<void> r = add(fmt::format("tg{}", decode), decode, alone(decode, 1)); !r)
+      return complain(r.error());
+    if (options.sessions > 1)
+      if (Result<void> r = add(fmt::format("tg{} x{}", decode, options.sessions),
+                               decode * options.sessions, together);
+          !r)
+        return complain(r.error());
   }
 
   Json json = Json::array();
@@ -109,13 +145,20 @@ void add_bench(CLI::App& app, Job& job) {
   command->add_option("--decode", options->decode, "tokens one by one (default 128; 0: skip it)")
       ->type_name("N")
       ->transform(whole_number(0, kMostTokens));
+  command
+      ->add_option("--sessions", options->sessions,
+                   "also the tokens one by one of N sessions in common runs (default 1: not)")
+      ->type_name("N")
+      ->transform(whole_number(1, 512));
   command->add_option("--repeat", options->repeat, "how often each is measured (default 5)")
       ->type_name("N")
       ->transform(whole_number(1, 10000));
   command->add_flag("--json", options->json, "print a JSON array");
   command->footer(
       "pp512 is a prompt of 512 tokens in one call, tg128 128 tokens in a call each, without a\n"
-      "sampler; both in an empty context, and shorter where it has less room.\n"
+      "sampler; both in an empty context, and shorter where it has less room. tg128 x8 are 8 "
+      "sessions\n"
+      "in common runs, all their tokens counted.\n"
       "--json: [{\"test\": \"pp512\", \"model\", \"tokens_per_second\": {\"min\", \"median\", "
       "\"max\"}}, ...]\n\n"
       "Example:\n  tacet bench -m qwen2-0.5b.gguf --repeat 3\n  tacet bench stop --help");
