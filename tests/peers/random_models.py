@@ -33,6 +33,7 @@ class Model:
     keys: dict = field(default_factory=dict)
     type: int = F32
     quantized: str = ""  # by tacet quantize
+    sharpness: float = 1.5  # of attention: the more, the more roundings grow from layer to layer
     without: dict = field(default_factory=dict)
 
 
@@ -49,7 +50,7 @@ def qwen3(name, **more):
 
 
 LINEAR = {"rope.scaling.type": "linear", "rope.scaling.factor": 4.0}
-WIDE = {"width": 256, "head": 64, "hidden": 512}  # rows of whole blocks of 256
+BLOCKS = {"width": 256, "head": 64, "hidden": 512, "sharpness": 0.5}  # rows of whole blocks of 256
 NO_YARN = {"keys": LINEAR}
 PLAIN = {"keys": {}}
 
@@ -78,23 +79,24 @@ MODELS = [
     Model("llama linear, attn_factor", keys=LINEAR | {"rope.scaling.attn_factor": 1.25}, without={"keys": LINEAR}),
     Model("llama epsilon 0.1", keys={"attention.layer_norm_rms_epsilon": 0.1}, without=PLAIN),
     Model("llama F16", type=F16),
-    Model("llama Q8_0", **WIDE, quantized="Q8_0"),
-    Model("llama Q4_K_M", **WIDE, quantized="Q4_K_M"),
+    Model("llama BF16", quantized="BF16", sharpness=0.5),
+    Model("llama Q8_0", **BLOCKS, quantized="Q8_0"),
+    Model("llama Q4_K_M", **BLOCKS, quantized="Q4_K_M"),
     qwen2("qwen2", without={"biases": ()}),
     qwen2("qwen2 tied", tied=True),
     qwen2("qwen2 7 heads of 64, 1 kv", heads=7, kv_heads=1, head=64, width=448, layers=3),
     qwen2("qwen2 yarn, rope base 1000000", keys=yarn(**{"rope.freq_base": 1e6})),
     qwen2("qwen2 yarn beyond its context", keys=yarn(**{"rope.scaling.original_context_length": 16}), without=NO_YARN),
     qwen2("qwen2 linear", keys=LINEAR, without=PLAIN),
-    qwen2("qwen2 Q8_0 tied", **WIDE, tied=True, quantized="Q8_0"),
-    qwen2("qwen2 Q4_0", **WIDE, quantized="Q4_0"),
+    qwen2("qwen2 Q8_0 tied", **BLOCKS, tied=True, quantized="Q8_0"),
+    qwen2("qwen2 Q4_0", **BLOCKS, quantized="Q4_0"),
     qwen3("qwen3"),
     qwen3("qwen3 tied", tied=True),
     qwen3("qwen3 head 128, width 192", head=128, heads=2, kv_heads=1, tied=True),
     qwen3("qwen3 5 heads of 32, 1 kv", heads=5, kv_heads=1, head=32, width=160),
     qwen3("qwen3 yarn, rope base 1000000", keys=yarn(**{"rope.freq_base": 1e6}), without=NO_YARN),
     qwen3("qwen3 epsilon 0.1", keys={"attention.layer_norm_rms_epsilon": 0.1}, without=PLAIN),
-    qwen3("qwen3 Q6_K", **WIDE, quantized="Q6_K"),
+    qwen3("qwen3 Q6_K", **BLOCKS, quantized="Q6_K"),
 ]
 
 
@@ -141,7 +143,8 @@ def tensors(model):
         yield matrix("output.weight", VOCABULARY, size, 3 / math.sqrt(size))
     if model.rope_factors:
         yield "rope_freqs.weight", (model.head // 2,), rope_factors(model)
-    shapes = {"attn_q": (q, size, 1.5), "attn_k": (kv, size, 1.5), "attn_v": (kv, size, 1), "attn_output": (size, q, 1),
+    shapes = {"attn_q": (q, size, model.sharpness), "attn_k": (kv, size, model.sharpness),
+              "attn_v": (kv, size, 1), "attn_output": (size, q, 1),
               "ffn_gate": (model.hidden, size, 1), "ffn_up": (model.hidden, size, 1), "ffn_down": (size, model.hidden, 1)}
     for layer in range(model.layers):
         block = f"blk.{layer}."
@@ -152,8 +155,8 @@ def tensors(model):
             if name in model.biases:
                 yield vector(f"{block}{name}.bias", rows, -0.5, 0.5)
         if model.family == "qwen3":
-            yield vector(block + "attn_q_norm.weight", model.head, 0.7, 2)
-            yield vector(block + "attn_k_norm.weight", model.head, 0.7, 2)
+            for name in ("attn_q_norm", "attn_k_norm"):
+                yield vector(f"{block}{name}.weight", model.head, 0.5 * model.sharpness, 1.4 * model.sharpness)
 
 
 def metadata(model):
