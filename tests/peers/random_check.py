@@ -100,8 +100,8 @@ class Comparison:
             matters is None or matters >= BY_FAR * tolerance)
         self.passed, self.failed = self.passed + good, self.failed + (not good)
         count = sum(len(answer["greedy"]) for answer in theirs)
-        same = "all" if not gaps else f"all but {len(gaps)}, {max(gaps):.5f} apart"
-        print(f"{'' if good else 'FAILED: '}| {model.name} | {type_of(model)} | {difference:.5f} | {same} of {count} | "
+        same = f"{count - len(gaps)} of {count}" + (f", others {max(gaps):.2f} below the best" if gaps else "")
+        print(f"{'' if good else 'FAILED: '}| {model.name} | {type_of(model)} | {difference:.5f} | {same} | "
               f"{'' if matters is None else f'{matters:.1f}'} |", flush=True)
 
     def run(self, answers):

@@ -74,6 +74,7 @@ MODELS = [
     Model("llama scale_linear", keys={"rope.scale_linear": 4.0}, without=PLAIN),
     Model("llama scaling none", keys={"rope.scaling.type": "none", "rope.scaling.factor": 4.0}, without=NO_YARN),
     Model("llama yarn", keys=yarn(), without=NO_YARN),
+    Model("llama yarn of 4096 positions", head=64, keys=yarn(**{"rope.scaling.original_context_length": 4096}), without=NO_YARN),
     Model("llama yarn, attn_factor", keys=yarn(**{"rope.scaling.attn_factor": 1.25}), without={"keys": yarn()}),
     Model("llama yarn, rope_freqs", keys=yarn(), rope_factors=True, without={"rope_factors": False}),
     Model("llama linear, attn_factor", keys=LINEAR | {"rope.scaling.attn_factor": 1.25}, without={"keys": LINEAR}),
