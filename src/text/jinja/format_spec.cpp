@@ -185,7 +185,12 @@ class SpecificationWriter {
       if (std::isnan(value)) return upper_case ? "NAN" : "nan";
       return upper_case ? "INF" : "inf";
     }
-    if (spec_.type == 0 && !spec_.precision) return number_text(value);
+    if (spec_.type == 0 && !spec_.precision) {
+      std::string digits = number_text(value);
+      const bool point = digits.find('.') != std::string::npos;
+      if (spec_.alternate && !point) digits.insert(digits.find('e'), 1, '.');
+      return digits;
+    }
     const std::size_t precision = spec_.precision.value_or(6);
     if (spec_.type == 0) return short_digits(value, std::max<std::size_t>(precision, 1));
     const char type = spec_.type == '%' ? 'f' : spec_.type == 'n' ? 'g' : spec_.type;
@@ -270,8 +275,9 @@ std::string number_digits(double value, char type, std::size_t precision, bool a
   std::string digits = fmt::format(fmt::runtime(layout), value);
   // fmt writes a digit behind the point where C and Python write none.
   const bool general = type == 'g' || type == 'G';
-  const std::size_t point = digits.find(".0");
-  if (alternate && general && point == std::max<std::size_t>(precision, 1))
+  const std::size_t point = digits.find('.');
+  const std::size_t end = std::min(digits.find_first_of("eE"), digits.size());
+  if (alternate && general && point == std::max<std::size_t>(precision, 1) && end == point + 2)
     digits.erase(point + 1, 1);
   return digits;
 }
