@@ -277,8 +277,8 @@ std::string number_digits(double value, char type, std::size_t precision, bool a
   const bool general = type == 'g' || type == 'G';
   const std::size_t point = digits.find('.');
   const std::size_t end = std::min(digits.find_first_of("eE"), digits.size());
-  if (alternate && general && point == std::max<std::size_t>(precision, 1) && end == point + 2)
-    digits.erase(point + 1, 1);
+  const bool full = point == std::max<std::size_t>(precision, 1) && end == point + 2;
+  if (alternate && general && full && digits[point + 1] == '0') digits.erase(point + 1, 1);
   return digits;
 }
 
