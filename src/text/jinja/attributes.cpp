@@ -112,6 +112,8 @@ Value Interpreter::attribute(const Value& object, std::string_view attribute_nam
   if (const Builtin* method = find_method(object, attribute_name)) {
     return Value::function({.builtin = method, .self = object});
   }
+  if (object.is_group() && attribute_name == "grouper") return object.items()[0];
+  if (object.is_group() && attribute_name == "list") return object.items()[1];
   if (object.is(Value::Kind::object)) return object_attribute(*this, object, attribute_name);
   if (object.is(Value::Kind::dict)) {
     if (const Value* value = lookup(object, attribute_name, *this)) return *value;
