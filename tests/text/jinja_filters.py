@@ -26,7 +26,7 @@ FILTERS = [
         "<p>Hello <b>World</b></p>", "a <!-- no <b> --> b", "a <!-- open", "a < b", "a > b <", "  x \\n y <br/>z ", "<!-<!-- x -->- y -->z",
         "<<a>b>c", "&lt;b&gt; &amp;amp; &quot;&#39;&#x27;&#X41; &apos;", "R&D &copy 2024 &copyright &notit &hellip; &mdash;&nbsp;x",
         "&#0;&#128;&#x80;&#xD800;&#x110000;&#99999999999999;&#11;&#xFDD0;&#x1FFFE;|&#;&#x;&;& &", "&eacute;&Eacute &AMP;&ampx &frac34&sup1",
-        "&#65&#65x &#x41g", "a&b;c".replace(";", " "), "&ééé; &a é;", "", "&amp;lt;b&amp;gt;", "x&nbsp;&nbsp;y &times;", "&thetas &lang &l", "&#129;&#10;&#13;&#12;&#127;|")),
+        "&#65&#65x &#x41g", "&x;&12;&1a;", "a&b;c".replace(";", " "), "&ééé; &a é;", "", "&amp;lt;b&amp;gt;", "x&nbsp;&nbsp;y &times;", "&thetas &lang &l", "&#129;&#10;&#13;&#12;&#127;|")),
     "5 | striptags", "missing | striptags", "none | striptags",
     *(value + " | filesizeformat" for value in
       "0 1 1.0 2 999 999.9 1000 1023 1024 1500 999949 999950 1000000 123456789 1e12 1e15 1e18 1e21 1e24 1e27 1e30 -5 -0.5 true '13' '1e6' -1e20".split()),

@@ -225,6 +225,7 @@ Value file_size(Interpreter& run, const Value& input, const Arguments& arguments
   }
   std::string prefix(1, kPrefixes[std::min(i, kPrefixes.size() - 1)]);
   if (binary) prefix = (prefix == "k" ? "K" : prefix) + "i";
+  if (*value > 1e30) run.spend(64);  // hundreds of digits
   return run.text(fmt::format("{:.1f} {}B", base * *value / unit, prefix));
 }
 

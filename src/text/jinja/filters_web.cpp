@@ -27,7 +27,7 @@ void remove_between(std::string& text, std::string_view start, std::string_view 
 /// urllib.parse.quote, or for a part of a query quote_plus.
 void append_quoted(const Value& value, bool query, std::string& out, Interpreter& run) {
   const std::string text = to_text(value, run);
-  if (!run.take(text.size() * 3)) return;
+  if (!run.take(text.size() * 3) || !run.spend(1 + text.size() / 16)) return;
   for (const char c : text) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                        std::string_view("_.-~").find(c) != std::string_view::npos ||
@@ -37,7 +37,11 @@ void append_quoted(const Value& value, bool query, std::string& out, Interpreter
     } else if (c == ' ' && query) {
       out += '+';
     } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+      constexpr std::string_view kHexadecimal = "0123456789ABCDEF";
+      const auto byte = static_cast<unsigned char>(c);
+      out += '%';
+      out += kHexadecimal[byte >> 4];
+      out += kHexadecimal[byte & 15];
     }
   }
 }

@@ -183,8 +183,8 @@ class Formatter {
   bool write_number(const Conversion& how, const Value& value) {
     if (!value.is_numeric()) return fail_format();
     const double number = value.as_number();
-    const std::string digits =
-        number_digits(std::fabs(number), how.type, how.precision.value_or(6), how.alternate);
+    const std::string digits = number_digits(std::fabs(number), how.type, how.precision.value_or(6),
+                                             how.alternate, meter_);
     Conversion plain = how;
     plain.zero = how.zero && std::isfinite(number);
     return pad(plain, sign(how, std::signbit(number) && !std::isnan(number)), digits);

@@ -11,7 +11,8 @@ namespace tacet::jinja {
 inline constexpr std::size_t kMostFormatWidth = 1000;  ///< and precision
 
 /// A number that is not negative, as C's printf writes it for `type`, one of eEfFgG.
-std::string number_digits(double value, char type, std::size_t precision, bool alternate);
+std::string number_digits(double value, char type, std::size_t precision, bool alternate,
+                          Meter& meter);
 
 /// Python's `format % values`, where `values` is a tuple, a dict for "%(name)s", or one value:
 /// %s %r %a %d %i %u %x %X %o %f %F %e %E %g %G %c %%, with flags, width and precision of at most

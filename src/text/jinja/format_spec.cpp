@@ -194,14 +194,14 @@ class SpecificationWriter {
     const std::size_t precision = spec_.precision.value_or(6);
     if (spec_.type == 0) return short_digits(value, std::max<std::size_t>(precision, 1));
     const char type = spec_.type == '%' ? 'f' : spec_.type == 'n' ? 'g' : spec_.type;
-    return number_digits(value, type, precision, spec_.alternate);
+    return number_digits(value, type, precision, spec_.alternate, meter_);
   }
 
   /// As type g, but with a digit behind the point, or an exponent where that one would be too many.
   std::string short_digits(double value, std::size_t precision) const {
     const std::string scientific = fmt::format("{:.{}e}", value, precision - 1);
     const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
-    std::string digits = number_digits(value, 'g', precision, spec_.alternate);
+    std::string digits = number_digits(value, 'g', precision, spec_.alternate, meter_);
     if (digits.find('e') != std::string::npos) return digits;
     if (exponent + 1 >= static_cast<int>(precision)) {
       std::string mantissa = scientific.substr(0, scientific.find('e'));
@@ -270,7 +270,9 @@ class SpecificationWriter {
 
 }  // namespace
 
-std::string number_digits(double value, char type, std::size_t precision, bool alternate) {
+std::string number_digits(double value, char type, std::size_t precision, bool alternate,
+                          Meter& meter) {
+  meter.spend(1 + precision);
   const std::string layout = fmt::format("{{:{}.{}{}}}", alternate ? "#" : "", precision, type);
   std::string digits = fmt::format(fmt::runtime(layout), value);
   // fmt writes a digit behind the point where C and Python write none.

@@ -85,7 +85,7 @@ class Unescaper {
   Unescaper(std::string_view text, Meter& meter) : rest_(text), meter_(meter) {}
 
   std::string run() {
-    while (meter_.spend()) {
+    while (meter_.spend(8)) {
       const std::size_t mark = rest_.find('&');
       if (!meter_.take(std::min(mark, rest_.size()) + 4)) break;
       out_ += rest_.substr(0, mark);
@@ -147,7 +147,8 @@ class Unescaper {
       auto value = without_semicolon(whole);
       if (!value) value = find_in(kWithSemicolon, whole);
       if (value) return replace(*value, size + 1);
-      if (std::all_of(whole.begin(), whole.end(), is_letter_or_digit)) {
+      const bool may_be_a_name = size > 1 && !(whole[0] >= '0' && whole[0] <= '9');
+      if (may_be_a_name && std::all_of(whole.begin(), whole.end(), is_letter_or_digit)) {
         meter_.raise(Code::unsupported, "the HTML entity {} is not supported.", quoted(whole));
         return true;
       }
