@@ -200,9 +200,9 @@ void Interpreter::unpack_arguments(const Expr& expr, Arguments& arguments) {
     }
     if (!spend_scan(named, key.as_string().size())) return;
     const auto given = arguments.keywords.begin() + static_cast<std::ptrdiff_t>(named);
-    const bool twice = std::any_of(arguments.keywords.begin(), given, [&](const auto& keyword) {
-      return keyword.first == key.as_string();
-    });
+    const bool twice =
+        std::any_of(arguments.keywords.begin(), given,
+                    [&name = key.as_string()](const auto& one) { return one.first == name; });
     if (twice) {
       raise(Code::corrupt, "the argument {} is given twice.", quoted(key.as_string(), 64));
       return;

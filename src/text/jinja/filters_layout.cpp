@@ -28,16 +28,15 @@ class PrettyPrinter {
     std::string whole;
     append(value, whole);
     if (!run_.spend(1 + whole.size() / 16)) return;
-    if (length(whole) + indent + room <= kWidth) {
+    const bool fits = length(whole) + indent + room <= kWidth;
+    if (fits || !(value.is(Kind::dict) || value.is_sequence() || value.is(Kind::string))) {
       out += whole;
     } else if (value.is(Kind::dict)) {
       print_dict(value, indent + 1, room + 1, level + 1, out);
     } else if (value.is_sequence()) {
       print_items(value, indent + 1, room, level + 1, out);
-    } else if (value.is(Kind::string)) {
-      print_text(value.as_string(), indent, room, level + 1, out);
     } else {
-      out += whole;
+      print_text(value.as_string(), indent, room, level + 1, out);
     }
   }
 

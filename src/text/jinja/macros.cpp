@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include "formats/gguf/value.hpp"
 #include "text/jinja/interpreter.hpp"
@@ -35,11 +36,8 @@ void Interpreter::set_parameters(const Stmt& macro, const Arguments& arguments) 
   const Value* caller = nullptr;
   for (const auto& [key, value] : arguments.keywords) {
     if (!spend() || !spend_scan(parameters, key.size())) return;
-    const auto first = macro.parameters.begin() + static_cast<std::ptrdiff_t>(given);
-    const bool known =
-        given < parameters && std::any_of(first, macro.parameters.end(),
-                                          [&](const auto& one) { return one.name == key; });
-    if (known) continue;
+    const auto unfilled = std::span(macro.parameters).subspan(std::min(given, parameters));
+    if (std::ranges::find(unfilled, key, &Parameter::name) != unfilled.end()) continue;
     if (macro.extras.caller && key == "caller") {
       caller = &value;
     } else {
