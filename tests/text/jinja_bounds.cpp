@@ -132,7 +132,8 @@ TEST(JinjaBounds, hostile_layouts) {
       {"a ", "s | wordwrap(9)"},  {"a--b", "s | wordwrap"},     {"a ", "s | pprint"},
       {"\\n", "s | pprint"},      {"\\'", "s | pprint"},        {"é", "s | pprint"},
       {"{0}", "s.format(1)"},     {"{", "s.format(1)"},         {"{0[", "s.format(1)"},
-      {"{0:{0}}", "s.format(1)"},
+      {"{0:{0}}", "s.format(1)"}, {"(", "s | urlize"},          {"()", "(s ~ s) | urlize"},
+      {"a.", "s | urlize"},       {"a.com ", "s | urlize"},     {"@", "s | urlize"},
   };
   for (const auto& [text, expression] : cases)
     expect_cheap(std::string("{% set s = '") + text + "' * 500000 %}" + kLoop +

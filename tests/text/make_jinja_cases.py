@@ -17,6 +17,7 @@ from jinja_expressions import EXPRESSIONS, VARIABLES
 from jinja_failures import FAILURES
 from jinja_filters import FILTER_FAILURES, FILTERS
 from jinja_formats import FORMAT_FAILURES, FORMATS
+from jinja_links import LINK_FAILURES, LINKS
 from jinja_macros import MACROS, MACRO_FAILURES
 from jinja_plain_chats import CHATS, CONVERSATIONS
 from jinja_templates import TEMPLATES
@@ -62,7 +63,7 @@ def render(template, context):
 
 def main():
     cases = []
-    for expression in EXPRESSIONS + FORMATS + FILTERS:
+    for expression in EXPRESSIONS + FORMATS + FILTERS + LINKS:
         cases.append((expression, "{{ " + expression + " }}", VARIABLES))
     cases += TEMPLATES + MACROS
     for name, template in CHATS.items():
@@ -82,7 +83,7 @@ def main():
             print("fails in Python:", name)
         rows.append({"name": name, "template": template, "expected": expected,
                      **({} if shared else {"context": context})})
-    for template in FAILURES + MACRO_FAILURES + FORMAT_FAILURES + FILTER_FAILURES:
+    for template in FAILURES + MACRO_FAILURES + FORMAT_FAILURES + FILTER_FAILURES + LINK_FAILURES:
         if render(template, {}) is not None:
             print("does not fail in Python:", template)
             continue

@@ -28,6 +28,7 @@ Value escape(Interpreter& run, const Value& input, const Arguments& arguments);
 Value strip_tags(Interpreter& run, const Value& input, const Arguments& arguments);
 Value url_encode(Interpreter& run, const Value& input, const Arguments& arguments);
 Value xml_attributes(Interpreter& run, const Value& input, const Arguments& arguments);
+Value urlize(Interpreter& run, const Value& input, const Arguments& arguments);
 // Filters of lists.
 Value batch(Interpreter& run, const Value& input, const Arguments& arguments);
 Value slices(Interpreter& run, const Value& input, const Arguments& arguments);

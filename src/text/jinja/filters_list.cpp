@@ -233,7 +233,7 @@ Value group_by(Interpreter& run, const Value& input, const Arguments& arguments)
   return run.list(std::move(groups));
 }
 
-constexpr std::array<Builtin, 30> kFilters = {{
+constexpr std::array<Builtin, 31> kFilters = {{
     {"join", join, 0, 2, "d attribute"},
     {"map", map, 0, kAny, "*"},
     {"select", select<true, false>, 0, kAny, "*"},
@@ -259,6 +259,7 @@ constexpr std::array<Builtin, 30> kFilters = {{
     {"forceescape", escape},
     {"striptags", strip_tags},
     {"urlencode", url_encode},
+    {"urlize", urlize, 0, 5, "trim_url_limit nofollow target rel extra_schemes"},
     {"xmlattr", xml_attributes, 0, 1, "autospace"},
     {"groupby", group_by, 1, 3, "attribute default case_sensitive"},
     {"wordwrap", word_wrap, 0, 4, "width break_long_words wrapstring break_on_hyphens"},
