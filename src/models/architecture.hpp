@@ -22,7 +22,10 @@ struct ModelConfig {
   std::uint32_t v_head_size = 0;
   std::uint32_t rope_size = 0;  ///< rotated elements of a head
   float rope_base = 10000;
-  float rope_scale = 1;  ///< positions are multiplied by it
+  float rope_scale = 1;      ///< positions are multiplied by it
+  float rope_low = 0;        ///< the pairs between which YaRN goes over from unscaled positions:
+  float rope_high = 0;       ///< ops::RopeTableAttributes
+  float rope_magnitude = 1;  ///< of rotated queries and keys
   float epsilon = 1e-5F;
 };
 

@@ -37,10 +37,15 @@ struct RopeTableAttributes {
   float base;         ///< theta of RoFormer (arXiv:2104.09864): 10000 there
   std::int32_t size;  ///< rotated elements of a head, even
   float scale;        ///< positions are multiplied by it; 1: plain
+  /// YaRN (arXiv:2309.00071): pairs up to `low` are not scaled, those from `high` on are, and those
+  /// between them by a share that falls evenly.
+  float low = 0;
+  float high = 0;
+  float magnitude = 1;  ///< cosines and sines are multiplied by it
 };
 /// rope_table(positions i32 {R}, [factors f32 {size / 2}]) -> {R, size}: for pair i of position p
-/// the angle p * scale * base^(-2i / size) / factors[i]; first size / 2 cosines, then size / 2
-/// sines.
+/// the angle p * s * base^(-2i / size) / factors[i], where s is `scale`, or nearer to 1 below
+/// `high`; first size / 2 cosines, then size / 2 sines.
 extern const Op rope_table;
 
 struct RopeAttributes {

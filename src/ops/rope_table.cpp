@@ -10,12 +10,15 @@ namespace {
 
 Result<std::vector<ValueType>> infer(std::span<const ValueType> inputs,
                                      const Attributes& attributes) {
-  const auto [base, size, scale] = attributes.as<RopeTableAttributes>();
+  const auto [base, size, scale, low, high, magnitude] = attributes.as<RopeTableAttributes>();
   InputCheck check("rope_table", inputs, 1, 2);
   check.is_vector(0, "positions", DType::i32);
   check.needs(size > 0 && size % 2 == 0, fmt::format("an even size above 0, not {}", size));
   check.needs(base > 0 && std::isfinite(base), fmt::format("a base above 0, not {}", base));
   check.needs(std::isfinite(scale), fmt::format("a finite scale, not {}", scale));
+  check.needs(
+      std::isfinite(low) && std::isfinite(high) && std::isfinite(magnitude),
+      fmt::format("finite bounds and a finite magnitude, not {}, {}, {}", low, high, magnitude));
   if (inputs.size() == 2) check.is_vector(1, "factors", DType::f32, size / 2);
   return check.gives({activation(check[0].shape[0], size)});
 }
@@ -29,18 +32,23 @@ Work work(const NodeView& node, RunShape run) {
 }
 
 void reference(const ReferenceCall& call) {
-  const auto [base, size, scale] = call.attributes.as<RopeTableAttributes>();
+  const auto [base, size, scale, low, high, magnitude] = call.attributes.as<RopeTableAttributes>();
   const auto pairs = static_cast<std::size_t>(size / 2);
   const auto factors =
       call.inputs.size() == 2 ? load_row(call.inputs[1], 0) : std::vector<double>(pairs, 1.0);
   std::vector<double> row(2 * pairs);
   for (std::size_t r = 0; r < call.rows; ++r) {
-    const double position = static_cast<double>(load_index(call.inputs[0], r)) * scale;
+    const auto position = static_cast<double>(load_index(call.inputs[0], r));
     for (std::size_t i = 0; i < pairs; ++i) {
       const double exponent = -2.0 * static_cast<double>(i) / size;
-      const double angle = position * std::pow(double{base}, exponent) / factors[i];
-      row[i] = std::cos(angle);
-      row[pairs + i] = std::sin(angle);
+      double scaled = 1;  // the share of YaRN's interpolation
+      const auto pair = static_cast<double>(i);
+      if (pair < high) scaled = pair <= low ? 0 : (pair - low) / (double{high} - low);
+      const double position_scale = scaled * scale + (1 - scaled);
+      const double angle =
+          position * position_scale * std::pow(double{base}, exponent) / factors[i];
+      row[i] = magnitude * std::cos(angle);
+      row[pairs + i] = magnitude * std::sin(angle);
     }
     store_row(row, call.outputs[0], r);
   }

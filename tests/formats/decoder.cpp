@@ -102,7 +102,7 @@ TEST(Decoder, TakesTheBiasesOfAFile) {
     EXPECT_EQ(build(sketch).value().weights, sketch.tensors.size()) << name;
   }
   Sketch qwen2{.architecture = "qwen2"};
-  expect_refused(qwen2, Code::corrupt, "blk.0.attn_q.bias");
+  EXPECT_EQ(build(qwen2).value().weights, qwen2.tensors.size());
 }
 
 TEST(Decoder, RefusesAWeightThatItDoesNotUse) {
@@ -139,8 +139,55 @@ TEST(Decoder, ScalesPositionsAsFilesMeanIt) {
   sketch.texts["rope.scaling.type"] = "linear";
   sketch.reals["rope.scaling.factor"] = 0.0F;
   EXPECT_EQ(build(sketch).value().config.rope_scale, 1.0F);
+  sketch.texts["rope.scaling.type"] = "longrope";
+  expect_refused(sketch, Code::unsupported, "longrope");
+}
+
+TEST(Decoder, ScalesPositionsByYarn) {
+  // Qwen2.5-7B-Instruct as its card says to run it beyond 32,768 tokens: heads of 128. The pairs
+  // are those of Hugging Face's _compute_yarn_parameters.
+  Sketch sketch;
+  sketch.numbers["attention.key_length"] = 128;
+  sketch.numbers["attention.value_length"] = 128;
+  sketch.numbers["rope.scaling.original_context_length"] = 32768;
+  sketch.tensors["blk.0.attn_q.weight"] = {256, 8};
+  sketch.tensors["blk.0.attn_k.weight"] = {256, 8};
+  sketch.tensors["blk.0.attn_v.weight"] = {256, 8};
+  sketch.tensors["blk.0.attn_output.weight"] = {8, 256};
+  sketch.reals["rope.freq_base"] = 1e6F;
+  sketch.reals["rope.scaling.factor"] = 4.0F;
   sketch.texts["rope.scaling.type"] = "yarn";
-  expect_refused(sketch, Code::unsupported, "yarn");
+  const ModelConfig config = build(sketch).value().config;
+  EXPECT_EQ(config.rope_scale, 0.25F);
+  EXPECT_EQ(config.rope_low, 23);
+  EXPECT_EQ(config.rope_high, 40);
+  EXPECT_NEAR(config.rope_magnitude, 1.138629436, 1e-6);
+  sketch.reals["rope.scaling.attn_factor"] = 0.5F;
+  EXPECT_NEAR(build(sketch).value().config.rope_magnitude, 0.569314718, 1e-6);
+  sketch.reals["rope.scaling.yarn_beta_fast"] = 1.0F;
+  EXPECT_EQ(build(sketch).value().config.rope_low, 39);
+  sketch.reals["rope.scaling.yarn_beta_slow"] = 1e-20F;  // beyond the last pair
+  EXPECT_EQ(build(sketch).value().config.rope_high, 127.001F);
+  sketch.numbers["rope.scaling.original_context_length"] = 1;  // and before the first
+  EXPECT_EQ(build(sketch).value().config.rope_low, 0);
+  sketch.numbers.erase("rope.scaling.original_context_length");  // that of the model: 64
+  sketch.reals.erase("rope.scaling.yarn_beta_fast");
+  sketch.reals.erase("rope.scaling.yarn_beta_slow");
+  EXPECT_EQ(build(sketch).value().config.rope_high, 11);
+  sketch.reals["rope.freq_base"] = 1.0F;
+  expect_refused(sketch, Code::corrupt, "rope.freq_base is 1");
+  sketch.reals["rope.freq_base"] = 1e6F;
+  sketch.reals["rope.scaling.yarn_beta_fast"] = 0.0F;
+  expect_refused(sketch, Code::corrupt, "yarn_beta_fast");
+}
+
+TEST(Decoder, TakesTheMagnitudeOfRotatedQueriesAndKeys) {
+  Sketch sketch;
+  EXPECT_EQ(build(sketch).value().config.rope_magnitude, 1.0F);
+  sketch.reals["rope.scaling.attn_factor"] = 1.25F;
+  EXPECT_EQ(build(sketch).value().config.rope_magnitude, 1.25F);
+  sketch.texts["rope.scaling.type"] = "none";
+  EXPECT_EQ(build(sketch).value().config.rope_magnitude, 1.25F);
 }
 
 TEST(Decoder, NamesTheKeyThatIsWrong) {

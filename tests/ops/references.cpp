@@ -105,6 +105,15 @@ TEST(Reference, RopeTable) {
          {{1, 1, 0, 0, std::cos(3.0), std::cos(0.03), std::sin(3.0), std::sin(0.03)}});
   expect({.steps = {{&ops::rope_table, attributes, {positions, constant({2}, {2, 3})}}}, .rows = 2},
          {{1, 1, 0, 0, std::cos(1.5), std::cos(0.01), std::sin(1.5), std::sin(0.01)}});
+  // Of position 2 with YaRN: the first pair unscaled, the second halfway, the third scaled.
+  const Attributes yarn(ops::RopeTableAttributes{
+      .base = 1000, .size = 6, .scale = 0.5F, .low = 0, .high = 2, .magnitude = 2});
+  const double angles[] = {2, 0.15, 0.01};
+  std::vector<double> expected;
+  for (const double angle : angles) expected.push_back(2 * std::cos(angle));
+  for (const double angle : angles) expected.push_back(2 * std::sin(angle));
+  expect({.steps = {{&ops::rope_table, yarn, {numbers(Input::Kind::positions, {2})}}}, .rows = 1},
+         {expected});
 }
 
 TEST(Reference, Rope) {

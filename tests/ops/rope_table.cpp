@@ -14,6 +14,9 @@ struct Table {
   std::int32_t size;
   float scale = 1;
   bool factors = false;
+  float low = 0;
+  float high = 0;
+  float magnitude = 1;
 };
 
 Case table(std::string_view what, const Table& t, std::vector<std::int32_t> positions) {
@@ -22,8 +25,12 @@ Case table(std::string_view what, const Table& t, std::vector<std::int32_t> posi
           .tolerance = {.of_row = 1e-6},
           .make = [=](Random& random) {
             Step step{.op = &ops::rope_table,
-                      .attributes = Attributes(ops::RopeTableAttributes{
-                          .base = t.base, .size = t.size, .scale = t.scale}),
+                      .attributes = Attributes(ops::RopeTableAttributes{.base = t.base,
+                                                                        .size = t.size,
+                                                                        .scale = t.scale,
+                                                                        .low = t.low,
+                                                                        .high = t.high,
+                                                                        .magnitude = t.magnitude}),
                       .inputs = {indices(Input::Kind::positions, positions)}};
             if (t.factors) {
               step.inputs.push_back(vector(random, t.size / 2));
@@ -46,6 +53,9 @@ std::vector<Case> rope_table_cases() {
   cases.push_back(table("one_row", {10000, 64}, {777}));
   cases.push_back(table("large_base", {1e6F, 128}, positions));
   cases.push_back(table("scaled", {10000, 64, 0.25F}, positions));
+  cases.push_back(table("yarn", {10000, 64, 0.25F, false, 4, 19, 1.25F}, positions));
+  cases.push_back(table("yarn_step", {10000, 64, 0.25F, true, 7, 7.001F, 0.5F}, positions));
+  cases.push_back(table("yarn_from_the_first", {1e6F, 20, 0.125F, false, 0, 40}, positions));
   cases.push_back(table("factors", {500000, 64, 1, true}, positions));
   return cases;
 }

@@ -89,12 +89,12 @@ def fetch(folder, name, packages):
         raise error(f"npm could not install {name}: {reason}")
 
 
-class Peer:
-    """A node script that answers JSON lines with JSON lines."""
+class Program:
+    """A program that answers JSON lines with JSON lines."""
 
-    def __init__(self, script, *arguments):
-        self.process = subprocess.Popen(["node", script, *map(str, arguments)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env=environment())
+    def __init__(self, *command):
+        self.process = subprocess.Popen([*map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=environment())
 
     def ask(self, **request):
         watch = threading.Timer(SECONDS_TO_ANSWER, self.process.kill)
@@ -109,7 +109,7 @@ class Peer:
             watch.cancel()
         if not line:
             said = f"gave no answer within {SECONDS_TO_ANSWER} s, or ended (code {self.process.poll()})"
-            raise Broken(f"the peer {said}")
+            raise Broken(f"{Path(self.process.args[0]).name} {said}")
         return json.loads(line)
 
     def __enter__(self):
@@ -123,3 +123,10 @@ class Peer:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
+
+
+class Peer(Program):
+    """A node script."""
+
+    def __init__(self, script, *arguments):
+        super().__init__("node", script, *arguments)

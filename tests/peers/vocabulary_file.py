@@ -3,29 +3,8 @@
 import base64
 import struct
 
-U8, U32, I32, F32, BOOL, STRING, ARRAY = 0, 4, 5, 6, 7, 8, 9
-
-
-def text(value):
-    data = value.encode()
-    return struct.pack("<Q", len(data)) + data
-
-
-def array(kind, packed, count):
-    return ARRAY, struct.pack("<IQ", kind, count) + packed
-
-
-def strings(values):
-    return array(STRING, b"".join(map(text, values)), len(values))
-
-
-def entry(value):
-    """The type and the bytes of a scalar."""
-    if isinstance(value, bool):
-        return BOOL, struct.pack("<?", value)
-    if isinstance(value, int):
-        return U32, struct.pack("<I", value)
-    return STRING, text(value)
+import gguf_file
+from gguf_file import F32, I32, U8, array, entry, strings
 
 
 def entries(vocabulary):
@@ -47,8 +26,4 @@ def entries(vocabulary):
 
 
 def write(path, vocabulary, pre):
-    keys = list(entries(vocabulary)) + [("tokenizer.ggml.pre", entry(pre))]
-    with open(path, "wb") as file:
-        file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys)))
-        for key, (kind, data) in keys:
-            file.write(text(key) + struct.pack("<I", kind) + data)
+    gguf_file.write(path, list(entries(vocabulary)) + [("tokenizer.ggml.pre", entry(pre))])

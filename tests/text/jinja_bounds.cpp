@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "support/sanitizers.hpp"
 #include "text/jinja/template.hpp"
@@ -93,6 +94,17 @@ TEST(JinjaBounds, long_texts) {
                                  "s.startswith('a', 9999999)",
                                  "s | indent",
                                  "s | title",
+                                 "s | wordwrap",
+                                 "s | wordwrap(1)",
+                                 "s | pprint",
+                                 "[[[[s]]]] | pprint",
+                                 "s | striptags",
+                                 "s | urlencode",
+                                 "{'a': s} | xmlattr",
+                                 "[{'a': s}, {'a': r}] | groupby('a')",
+                                 "'{:>9}{0:{1}}'.format(s, 5)",
+                                 "'{!a}'.format(s)",
+                                 "s.format()",
                                  "namespace({s: 1})[r]"}) {
     expect_cheap(kSpaces + "{% set x = " + expression + " %}{% endfor %}");
   }
@@ -111,6 +123,48 @@ TEST(JinjaBounds, many_names) {
   const std::string name(100000, 'a');
   expect_cheap("{% set " + name + "b = 1 %}{% set " + name + "c = 1 %}" + kLoop +
                "{% set x = " + name + "c %}{% endfor %}");
+}
+
+TEST(JinjaBounds, hostile_layouts) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"<>", "s | striptags"},    {"<!---->", "s | striptags"}, {"&a", "s | striptags"},
+      {"&#1", "s | striptags"},   {"a-", "s | wordwrap(9)"},    {"-", "s | wordwrap(400000)"},
+      {"a ", "s | wordwrap(9)"},  {"a--b", "s | wordwrap"},     {"a ", "s | pprint"},
+      {"\\n", "s | pprint"},      {"\\'", "s | pprint"},        {"é", "s | pprint"},
+      {"{0}", "s.format(1)"},     {"{", "s.format(1)"},         {"{0[", "s.format(1)"},
+      {"{0:{0}}", "s.format(1)"}, {"(", "s | urlize"},          {"()", "(s ~ s) | urlize"},
+      {"a.", "s | urlize"},       {"a.com ", "s | urlize"},     {"@", "s | urlize"},
+  };
+  for (const auto& [text, expression] : cases)
+    expect_cheap(std::string("{% set s = '") + text + "' * 500000 %}" + kLoop +
+                 "{% set x = " + expression + " %}{% endfor %}");
+  for (const char* expression :
+       {"'{:.999e}'.format(1e-300)", "'{:.999f}'.format(1e300)", "'%.999f' % 1e300", "'%999d' % 1",
+        "'{:0999,}'.format(1)", "'{:é>999}'.format('')", "1e300 | filesizeformat"})
+    expect_cheap(kLoop + "{% set x = " + expression + " %}{% endfor %}");
+  expect_cheap("{% set n = namespace(a=[]) %}" + kLoop +
+               "{% set n.a = [n.a, 'a' * 50] %}{% endfor %}");
+  expect_cheap(
+      "{% set n = namespace(a=['a' * 90]) %}{% for i in range(60) %}{% set n.a = [n.a] * 2 "
+      "%}{% endfor %}{{ n.a | pprint }}");
+}
+
+TEST(JinjaBounds, unpacked_arguments) {
+  const std::string dict = "{% set d = {" + numbered("'a", 20000, "': 1,") + "} %}";
+  const std::string list = "{% set l = range(100000) | list %}";
+  expect_cheap(dict + kLoop + "{{ dict(**d) }}{% endfor %}");
+  expect_cheap(dict + kLoop + "{{ namespace(**d).a }}{% endfor %}");
+  expect_cheap(dict + kLoop + "{{ dict(a=1, b=2, **d) }}{% endfor %}");
+  expect_cheap(dict + "{% macro f() %}{{ kwargs | length }}{% endmacro %}" + kLoop +
+               "{{ f(**d) }}{% endfor %}");
+  expect_cheap(dict + "{% macro f(" + numbered("a", 15000, ",") + "b) %}{% endmacro %}" + kLoop +
+               "{{ f(**d) }}{% endfor %}");
+  expect_cheap(list + "{% macro f() %}{{ varargs | length }}{% endmacro %}" + kLoop +
+               "{{ f(*l) }}{% endfor %}");
+  expect_cheap("{% macro f() %}{{ f(*varargs, **kwargs) }}{% endmacro %}{{ f(1, a=2) }}");
+  expect_cheap(list + kLoop + "{{ cycler(*l).next() }}{{ joiner(l)() }}{% endfor %}");
+  expect_cheap(numbered("{% block a", 20000, " %}{% endblock %}"));
+  expect_cheap(numbered("{% block a", 200, " %}") + repeat("{% endblock %}", 200));
 }
 
 TEST(JinjaBounds, long_sources) {

@@ -1,5 +1,9 @@
 #include "models/layers/config_reader.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 namespace tacet::layers {
 
 namespace {
@@ -40,23 +44,26 @@ class ConfigReader {
     return file_.find_metadata(architecture_ + "." + suffix) != nullptr;
   }
 
-  /// Positions are scaled linearly or not at all; what would need other scaling is refused. Files
-  /// may give a factor alone, in older ones as rope.scale_linear; 0 means none.
-  float rope_scale() {
+  /// How positions are scaled: linearly, by YaRN or not at all; what would need other scaling is
+  /// refused.
+  void rope_scaling(ModelConfig& config) {
+    config.rope_magnitude = positive("rope.scaling.attn_factor", 1.0);
     const auto type = file_.string_value(architecture_ + ".rope.scaling.type", "linear");
-    if (!type) return static_cast<float>(record(type.error()));
-    if (*type == "none") return 1;
-    if (*type != "linear")
-      return static_cast<float>(record(
-          Error(Code::unsupported,
-                fmt::format("{}.rope.scaling.type is {}, which this build does not know; use a "
-                            "model with none or linear.",
-                            architecture_, quoted(*type)))));
-    const std::string key =
-        has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
-    const auto factor = file_.float_value(architecture_ + "." + key, 0.0);
-    if (factor && *factor == 0) return 1;
-    return 1 / positive(key);
+    if (!type) {
+      record(type.error());
+      return;
+    }
+    if (*type == "none") return;
+    if (*type != "linear" && *type != "yarn") {
+      record(Error(Code::unsupported,
+                   fmt::format("{}.rope.scaling.type is {}, which this build does not know; use a "
+                               "model with none, linear or yarn.",
+                               architecture_, quoted(*type))));
+      return;
+    }
+    const float factor = rope_factor();
+    config.rope_scale = 1 / factor;
+    if (*type == "yarn") yarn(config, factor);
   }
 
   std::uint32_t record(Error error) {
@@ -66,6 +73,40 @@ class ConfigReader {
   const std::optional<Error>& error() const noexcept { return error_; }
 
  private:
+  /// Files may give a factor alone, in older ones as rope.scale_linear; 0 means none.
+  float rope_factor() {
+    const std::string key =
+        has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
+    const auto factor = file_.float_value(architecture_ + "." + key, 0.0);
+    return factor && *factor == 0 ? 1 : positive(key);
+  }
+
+  /// YaRN (arXiv:2309.00071, section 3): pairs that turn more than `fast` times in the context the
+  /// model was trained for are not scaled, those that turn less than `slow` times are.
+  void yarn(ModelConfig& config, float factor) {
+    const std::uint32_t context =
+        number("rope.scaling.original_context_length", 1 << 30, config.context_length);
+    const double fast = positive("rope.scaling.yarn_beta_fast", 32.0);
+    const double slow = positive("rope.scaling.yarn_beta_slow", 1.0);
+    if (error_) return;
+    if (!(config.rope_base > 1)) {
+      record(Error(Code::corrupt, fmt::format("{}.rope.freq_base is {}; it should be above 1 for "
+                                              "YaRN, convert the model again.",
+                                              architecture_, config.rope_base)));
+      return;
+    }
+    const auto pair_turning = [&](double turns) {
+      return config.rope_size * std::log(context / (turns * 2 * std::numbers::pi)) /
+             (2 * std::log(double{config.rope_base}));
+    };
+    const double last = config.rope_size - 1.0;
+    const double low = std::clamp(std::floor(pair_turning(fast)), 0.0, last);
+    const double high = std::clamp(std::ceil(pair_turning(slow)), low + 0.001, last + 0.001);
+    config.rope_low = static_cast<float>(low);
+    config.rope_high = static_cast<float>(high);
+    if (factor > 1) config.rope_magnitude *= 0.1F * std::log(factor) + 1;
+  }
+
   const Gguf& file_;
   std::string architecture_;
   std::optional<Error> error_;
@@ -106,7 +147,7 @@ Result<ModelConfig> read_decoder_config(const Gguf& file) {
   const bool has_rope_size = read.has("rope.dimension_count");
   config.rope_size = read.number("rope.dimension_count", 65536, config.k_head_size);
   config.rope_base = read.positive("rope.freq_base", 10000.0);
-  config.rope_scale = read.rope_scale();
+  read.rope_scaling(config);
   config.epsilon = read.positive("attention.layer_norm_rms_epsilon");
   if (read.error()) return tl::unexpected(*read.error());
   if (config.heads % config.kv_heads != 0)

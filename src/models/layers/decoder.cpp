@@ -27,7 +27,8 @@ class DecoderBuilder {
         ops::rope_table, "rope_table",
         {graph_.positions(), optional_weight("rope_freqs.weight", {config_.rope_size / 2})},
         Attributes(ops::RopeTableAttributes{
-            config_.rope_base, static_cast<std::int32_t>(config_.rope_size), config_.rope_scale}));
+            config_.rope_base, static_cast<std::int32_t>(config_.rope_size), config_.rope_scale,
+            config_.rope_low, config_.rope_high, config_.rope_magnitude}));
     for (std::uint32_t layer = 0; layer < config_.layers; ++layer) {
       prefix_ = fmt::format("blk.{}.", layer);
       ValueId attended = attention(norm(x, "attn_norm"), layer);
@@ -95,12 +96,10 @@ class DecoderBuilder {
                       Attributes(ops::NormAttributes{config_.epsilon, 1}));
   }
 
-  /// With the bias that the file has; without one it fails if `bias`.
-  ValueId product(const std::string& name, ValueId x, std::int64_t out, std::int64_t in,
-                  bool bias = false) {
+  /// With the bias that the file has.
+  ValueId product(const std::string& name, ValueId x, std::int64_t out, std::int64_t in) {
     const ValueId w = weight(prefix_ + name + ".weight", {out, in});
-    const ValueId b = bias ? weight(prefix_ + name + ".bias", {out})
-                           : optional_weight(prefix_ + name + ".bias", {out});
+    const ValueId b = optional_weight(prefix_ + name + ".bias", {out});
     return graph_.add(ops::matmul, prefix_ + name, {w, x, b});
   }
 
@@ -116,13 +115,9 @@ class DecoderBuilder {
   }
 
   ValueId attention(ValueId x, std::uint32_t layer) {
-    const bool bias = options_.attention_bias;
-    const ValueId q =
-        product("attn_q", x, config_.heads * config_.k_head_size, config_.width, bias);
-    const ValueId k =
-        product("attn_k", x, config_.kv_heads * config_.k_head_size, config_.width, bias);
-    const ValueId v =
-        product("attn_v", x, config_.kv_heads * config_.v_head_size, config_.width, bias);
+    const ValueId q = product("attn_q", x, config_.heads * config_.k_head_size, config_.width);
+    const ValueId k = product("attn_k", x, config_.kv_heads * config_.k_head_size, config_.width);
+    const ValueId v = product("attn_v", x, config_.kv_heads * config_.v_head_size, config_.width);
     const ValueId queries = rotate(q, "attn_q", config_.heads);
     const ValueId keys = rotate(k, "attn_k", config_.kv_heads);
     const ValueId k_state =

@@ -8,7 +8,6 @@ namespace tacet::layers {
 struct DecoderOptions {
   bool interleaved_rope = false;  ///< pairs (2i, 2i+1), as Llama's files are laid out
   bool head_norm = false;         ///< queries and keys are normed per head before rope (Qwen3)
-  bool attention_bias = false;    ///< queries, keys and values must have biases (Qwen2)
 };
 
 /// Builds a pre-norm transformer (RMSNorm, rotary embeddings, grouped-query attention, SwiGLU) up

@@ -68,6 +68,8 @@ struct Expr {
   Value constant = {};
   std::vector<ExprId> children = {};
   std::vector<Keyword> keywords = {};
+  ExprId unpacked_list = kNothing;  ///< of a call, a filter or a test: f(*list, **dict)
+  ExprId unpacked_dict = kNothing;
   std::vector<Operator> operators = {};
 };
 
@@ -90,6 +92,13 @@ struct Branch {
   std::vector<StmtId> body;
 };
 
+/// What a macro takes beside its parameters: what its body mentions.
+struct Extras {
+  bool caller = false;
+  bool names = false;      ///< kwargs
+  bool positions = false;  ///< varargs
+};
+
 struct Stmt {
   enum class Kind {
     data,          ///< text
@@ -104,6 +113,7 @@ struct Stmt {
     call_block,    ///< call (parameters) expression, body
     with,          ///< targets = expressions, body
     scope,         ///< body
+    block,         ///< body, which sees only the variables of the template itself
     break_loop,
     continue_loop,
   };
@@ -116,6 +126,7 @@ struct Stmt {
   Target target = {};
   std::vector<Target> targets = {};
   std::vector<Parameter> parameters = {};
+  Extras extras = {};
   std::vector<StmtId> body = {};
   std::vector<Branch> branches = {};
 };

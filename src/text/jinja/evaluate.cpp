@@ -174,7 +174,41 @@ Arguments Interpreter::evaluate_arguments(const Expr& expr) {
     if (failed()) break;
     arguments.keywords.emplace_back(keyword.name, evaluate(keyword.value));
   }
+  unpack_arguments(expr, arguments);
   return arguments;
+}
+
+void Interpreter::unpack_arguments(const Expr& expr, Arguments& arguments) {
+  if (expr.unpacked_list != kNothing) {
+    for (Value& value : iterate(evaluate(expr.unpacked_list), *this)) {
+      arguments.positional.push_back(std::move(value));
+    }
+  }
+  if (expr.unpacked_dict == kNothing || failed()) return;
+  arguments.unpacked = evaluate(expr.unpacked_dict);
+  if (failed()) return;
+  if (!arguments.unpacked.is(Value::Kind::dict)) {
+    raise(Code::corrupt, "** needs a dict, not {}.", name(arguments.unpacked.kind()));
+    return;
+  }
+  const std::size_t named = arguments.keywords.size();
+  for (const auto& [key, value] : arguments.unpacked.entries()) {
+    if (!spend() || !take(kArgumentBytes)) return;
+    if (!key.is(Value::Kind::string)) {
+      raise(Code::corrupt, "** needs a dict whose keys are strings, not {}.", name(key.kind()));
+      return;
+    }
+    if (!spend_scan(named, key.as_string().size())) return;
+    const auto given = arguments.keywords.begin() + static_cast<std::ptrdiff_t>(named);
+    const bool twice =
+        std::any_of(arguments.keywords.begin(), given,
+                    [&name = key.as_string()](const auto& one) { return one.first == name; });
+    if (twice) {
+      raise(Code::corrupt, "the argument {} is given twice.", quoted(key.as_string(), 64));
+      return;
+    }
+    arguments.keywords.emplace_back(key.as_string(), value);
+  }
 }
 
 Value Interpreter::evaluate_filter(const Expr& expr) {
@@ -214,6 +248,11 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments) {
   if (callee.is(Value::Kind::object) && callee.as_object()->kind == Object::Kind::loop &&
       callee.as_object()->macro != nullptr) {
     return call_loop(*callee.as_object(), arguments);
+  }
+  if (callee.is(Value::Kind::object) && callee.as_object()->kind == Object::Kind::joiner) {
+    if (!arguments.positional.empty() || !arguments.keywords.empty())
+      return raise(Code::corrupt, "a joiner is called without arguments.");
+    return callee.as_object()->index++ == 0 ? Value::string({}) : callee.as_object()->items[0];
   }
   return raise(Code::corrupt, "{} can not be called.", name(callee.kind()));
 }

@@ -134,9 +134,7 @@ Value to_integer(Interpreter& run, const Value& input, const Arguments& argument
 
 Value to_number(Interpreter& run, const Value& input, const Arguments& arguments) {
   Value missing = run.argument(arguments, 0, "default", Value::number(0));
-  if (input.is_numeric()) return Value::number(input.as_number());
-  if (!input.is(Kind::string)) return missing;
-  const auto number = parse_number(input.as_string());
+  const auto number = filters::number_of(input);
   return number ? Value::number(*number) : missing;
 }
 
@@ -235,6 +233,11 @@ constexpr std::array<Builtin, 22> kFilters = {{
 }};
 
 }  // namespace
+
+std::optional<double> filters::number_of(const Value& value) {
+  if (value.is_numeric()) return value.as_number();
+  return value.is(Kind::string) ? parse_number(value.as_string()) : std::nullopt;
+}
 
 const Builtin* find_filter(std::string_view name) noexcept {
   for (const Builtin& entry : kFilters) {

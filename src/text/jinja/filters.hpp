@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "text/jinja/interpreter.hpp"
@@ -15,15 +16,25 @@ Value capital(Interpreter& run, const Value& input, const Arguments& arguments);
 Value titled(Interpreter& run, const Value& input, const Arguments& arguments);
 Value replace(Interpreter& run, const Value& input, const Arguments& arguments);
 Value indent(Interpreter& run, const Value& input, const Arguments& arguments);
-Value escape(Interpreter& run, const Value& input, const Arguments& arguments);
-
 Value center(Interpreter& run, const Value& input, const Arguments& arguments);
 Value format(Interpreter& run, const Value& input, const Arguments& arguments);
 Value truncate(Interpreter& run, const Value& input, const Arguments& arguments);
 Value word_count(Interpreter& run, const Value& input, const Arguments& arguments);
+Value word_wrap(Interpreter& run, const Value& input, const Arguments& arguments);
+Value pretty(Interpreter& run, const Value& input, const Arguments& arguments);
+Value file_size(Interpreter& run, const Value& input, const Arguments& arguments);
+// Filters of HTML and addresses.
+Value escape(Interpreter& run, const Value& input, const Arguments& arguments);
+Value strip_tags(Interpreter& run, const Value& input, const Arguments& arguments);
+Value url_encode(Interpreter& run, const Value& input, const Arguments& arguments);
+Value xml_attributes(Interpreter& run, const Value& input, const Arguments& arguments);
+Value urlize(Interpreter& run, const Value& input, const Arguments& arguments);
 // Filters of lists.
 Value batch(Interpreter& run, const Value& input, const Arguments& arguments);
 Value slices(Interpreter& run, const Value& input, const Arguments& arguments);
+
+/// float(value) of a number or a text of ASCII digits; none if Python would raise.
+std::optional<double> number_of(const Value& value);
 
 /// Where a text is filled up.
 enum class Side { left, right, both };

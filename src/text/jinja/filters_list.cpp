@@ -204,7 +204,36 @@ Value reverse(Interpreter& run, const Value& input, const Arguments&) {
   return run.text(std::move(text));
 }
 
-constexpr std::array<Builtin, 22> kFilters = {{
+/// The items of each key, by key.
+Value group_by(Interpreter& run, const Value& input, const Arguments& arguments) {
+  const Value attribute = run.argument(arguments, 0, "attribute", Value::none());
+  const Value missing = run.argument(arguments, 1, "default", Value::none());
+  const bool sensitive = truthy(run.argument(arguments, 2, "case_sensitive", Value()));
+  const auto key = [&](const Value& one) {
+    const Value picked = pick(run, one, attribute);
+    return picked.is(Kind::undefined) && !missing.is(Kind::none) ? missing : picked;
+  };
+  std::vector<Keyed> items;
+  for (const Value& one : iterate(input, run)) {
+    if (!run.spend()) return {};
+    items.push_back({key_of(run, key(one), Value::none(), sensitive), one});
+  }
+  sort_keyed(run, items, false);
+  std::vector<Value> groups;
+  for (std::size_t begin = 0; begin < items.size() && !run.failed();) {
+    std::vector<Value> values;
+    std::size_t end = begin;
+    do {
+      values.push_back(items[end++].value);
+    } while (end < items.size() && equal(items[end].key, items[begin].key, run));
+    Value name = sensitive ? items[begin].key : key(items[begin].value);
+    groups.push_back(run.group(std::move(name), run.list(std::move(values))));
+    begin = end;
+  }
+  return run.list(std::move(groups));
+}
+
+constexpr std::array<Builtin, 31> kFilters = {{
     {"join", join, 0, 2, "d attribute"},
     {"map", map, 0, kAny, "*"},
     {"select", select<true, false>, 0, kAny, "*"},
@@ -227,6 +256,15 @@ constexpr std::array<Builtin, 22> kFilters = {{
     {"indent", indent, 0, 3, "width first blank"},
     {"escape", escape},
     {"e", escape},
+    {"forceescape", escape},
+    {"striptags", strip_tags},
+    {"urlencode", url_encode},
+    {"urlize", urlize, 0, 5, "trim_url_limit nofollow target rel extra_schemes"},
+    {"xmlattr", xml_attributes, 0, 1, "autospace"},
+    {"groupby", group_by, 1, 3, "attribute default case_sensitive"},
+    {"wordwrap", word_wrap, 0, 4, "width break_long_words wrapstring break_on_hyphens"},
+    {"pprint", pretty},
+    {"filesizeformat", file_size, 0, 1, "binary"},
 }};
 
 }  // namespace

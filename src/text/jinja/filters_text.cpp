@@ -96,32 +96,4 @@ Value indent(Interpreter& run, const Value& input, const Arguments& arguments) {
   return run.text(std::move(result));
 }
 
-Value escape(Interpreter& run, const Value& input, const Arguments&) {
-  const std::string text = to_text(input, run);
-  if (!run.take(text.size() * 5)) return {};
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      case '"':
-        result += "&#34;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return run.text(std::move(result));
-}
-
 }  // namespace tacet::jinja::filters

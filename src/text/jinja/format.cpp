@@ -14,8 +14,6 @@
 namespace tacet::jinja {
 namespace {
 
-constexpr std::size_t kMost = 1000;  // width and precision
-
 /// One %-conversion.
 struct Conversion {
   bool left = false;
@@ -64,8 +62,8 @@ class Formatter {
   bool number(std::size_t& value) {
     while (!rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9') {
       value = value * 10 + static_cast<std::size_t>(take() - '0');
-      if (value <= kMost) continue;
-      meter_.raise(Code::unsupported, "a format is wider than {}.", kMost);
+      if (value <= kMostFormatWidth) continue;
+      meter_.raise(Code::unsupported, "a format is wider than {}.", kMostFormatWidth);
       return false;
     }
     return true;
@@ -185,9 +183,8 @@ class Formatter {
   bool write_number(const Conversion& how, const Value& value) {
     if (!value.is_numeric()) return fail_format();
     const double number = value.as_number();
-    const std::string layout =
-        fmt::format("{{:{}.{}{}}}", how.alternate ? "#" : "", how.precision.value_or(6), how.type);
-    std::string digits = fmt::format(fmt::runtime(layout), std::fabs(number));
+    const std::string digits = number_digits(std::fabs(number), how.type, how.precision.value_or(6),
+                                             how.alternate, meter_);
     Conversion plain = how;
     plain.zero = how.zero && std::isfinite(number);
     return pad(plain, sign(how, std::signbit(number) && !std::isnan(number)), digits);
@@ -222,47 +219,6 @@ class Formatter {
 
 Value formatted(std::string_view format, const Value& values, Meter& meter) {
   return Formatter(format, values, meter).run();
-}
-
-Value format_method(Interpreter& run, const Value& self, const Arguments& arguments) {
-  std::string_view rest = self.as_string();
-  std::string out;
-  std::size_t next = 0;
-  while (!rest.empty() && run.spend()) {
-    const std::size_t brace = std::min(rest.find_first_of("{}"), rest.size());
-    if (!run.take(brace + 1)) return {};
-    out += rest.substr(0, brace);
-    rest.remove_prefix(brace);
-    if (rest.empty()) break;
-    if (rest.starts_with("{{") || rest.starts_with("}}")) {
-      out += rest[0];
-      rest.remove_prefix(2);
-      continue;
-    }
-    const std::size_t end = rest.find('}');
-    if (rest[0] == '}' || end == std::string_view::npos) {
-      return run.raise(Code::corrupt, "a format has a brace too many.");
-    }
-    const std::string_view field = rest.substr(1, end - 1);
-    rest.remove_prefix(end + 1);
-    const bool digits = field.find_first_not_of("0123456789") == std::string_view::npos;
-    if (!digits && field.find_first_of("!:.[{") != std::string_view::npos) {
-      return run.raise(Code::unsupported, "the format {} is not supported.", quoted(field));
-    }
-    if (field.size() > 256 || (digits && field.size() > 6)) {
-      return run.raise(Code::corrupt, "a format has a place that can not be read.");
-    }
-    const std::size_t index = !digits         ? SIZE_MAX
-                              : field.empty() ? next++
-                                              : std::stoul(std::string(field));
-    const Value* value =
-        digits && index >= arguments.positional.size() ? nullptr : arguments.find(index, field);
-    if (value == nullptr) {
-      return run.raise(Code::corrupt, "a format has a place, {}, without a value.", quoted(field));
-    }
-    append_text(*value, out, run);
-  }
-  return run.text(std::move(out));
 }
 
 }  // namespace tacet::jinja

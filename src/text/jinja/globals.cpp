@@ -52,14 +52,29 @@ Value range(Interpreter& run, const Value&, const Arguments& arguments) {
   return run.list(std::move(items));
 }
 
+Value make_cycler(Interpreter& run, const Value&, const Arguments& arguments) {
+  if (!run.take(arguments.positional.size() * 64)) return {};
+  Object* object = run.make_object(Object::Kind::cycler);
+  object->items = arguments.positional;
+  return Value::object(object);
+}
+
+Value make_joiner(Interpreter& run, const Value&, const Arguments& arguments) {
+  Object* object = run.make_object(Object::Kind::joiner);
+  object->items = {run.argument(arguments, 0, "sep", Value::string(", "))};
+  return Value::object(object);
+}
+
 Value raise_exception(Interpreter& run, const Value&, const Arguments& arguments) {
   return run.refuse(to_text(run.argument(arguments, 0, "message", Value()), run));
 }
 
-constexpr std::array<Builtin, 5> kGlobals = {{
+constexpr std::array<Builtin, 7> kGlobals = {{
     {"namespace", make_namespace, 0, 1, "*"},
     {"dict", make_dict, 0, 1, "*"},
     {"range", range, 1, 3},
+    {"cycler", make_cycler, 1, kAny},
+    {"joiner", make_joiner, 0, 1, "sep"},
     {"strftime_now", strftime_now, 1, 1, "format"},
     {"raise_exception", raise_exception, 1, 1, "message"},
 }};

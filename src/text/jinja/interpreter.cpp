@@ -22,6 +22,10 @@ std::string_view name(Object::Kind kind) noexcept {
       return "LoopContext";
     case Object::Kind::macro:
       return "Macro";
+    case Object::Kind::cycler:
+      return "Cycler";
+    case Object::Kind::joiner:
+      return "Joiner";
   }
   return "object";
 }
@@ -121,6 +125,8 @@ Interpreter::Flow Interpreter::execute(const Stmt& stmt, std::string& out) {
       return with(stmt, out);
     case Stmt::Kind::scope:
       return scoped(stmt.body, out);
+    case Stmt::Kind::block:
+      return block(stmt, out);
     case Stmt::Kind::break_loop:
       return Flow::break_loop;
     case Stmt::Kind::continue_loop:
@@ -152,6 +158,14 @@ Interpreter::Flow Interpreter::scoped(const std::vector<StmtId>& body, std::stri
   const std::shared_ptr<Scope> outer = scope_;
   push_scope();
   const Flow flow = execute(body, out);
+  scope_ = outer;
+  return flow;
+}
+
+Interpreter::Flow Interpreter::block(const Stmt& stmt, std::string& out) {
+  const std::shared_ptr<Scope> outer = scope_;
+  while (scope_->parent != nullptr) scope_ = scope_->parent;
+  const Flow flow = scoped(stmt.body, out);
   scope_ = outer;
   return flow;
 }
@@ -243,17 +257,6 @@ void Interpreter::set_block(const Stmt& stmt) {
   assign_target(stmt.target, value);
 }
 
-void Interpreter::call_block(const Stmt& stmt, std::string& out) {
-  Object* caller = make_object(Object::Kind::macro);
-  caller->macro = &stmt;
-  caller->scope = scope_;
-  const Expr& expr = ast_.expression(stmt.expression);
-  const Value callee = evaluate(expr.children[0]);
-  Arguments arguments = evaluate_arguments(expr);
-  arguments.keywords.emplace_back("caller", Value::object(caller));
-  print(call(callee, arguments), out);
-}
-
 void Interpreter::assign_target(const Target& target, const Value& value) {
   if (failed()) return;
   if (target.kind == Target::Kind::name) return set_variable(target.name, value);
@@ -289,46 +292,6 @@ void Interpreter::set_attribute(Object& space, std::string_view attribute_name,
   if (take(kObjectBytes + attribute_name.size())) {
     space.attributes.emplace_back(attribute_name, value);
   }
-}
-
-Value Interpreter::call_macro(const Object& macro, const Arguments& arguments) {
-  const Stmt& stmt = *macro.macro;
-  if (arguments.positional.size() > stmt.parameters.size()) {
-    return raise(Code::corrupt, "the macro {} takes at most {} arguments, not {}.",
-                 quoted(stmt.text), stmt.parameters.size(), arguments.positional.size());
-  }
-  const std::shared_ptr<Scope> outer = scope_;
-  scope_ = macro.scope;
-  push_scope();
-  std::size_t used = arguments.positional.size();
-  for (std::size_t i = 0; i < stmt.parameters.size(); ++i) {
-    const Parameter& parameter = stmt.parameters[i];
-    if (!spend(1 + arguments.keywords.size() / 8)) break;
-    const Value* given = arguments.find(i, parameter.name);
-    if (given != nullptr && i >= arguments.positional.size()) ++used;
-    if (given != nullptr) {
-      set_variable(parameter.name, *given);
-    } else if (parameter.fallback != kNothing) {
-      set_variable(parameter.name, evaluate(parameter.fallback));
-    } else {
-      set_variable(parameter.name, Value::undefined(parameter.name));
-    }
-  }
-  if (const Value* caller = arguments.find(arguments.positional.size(), "caller")) {
-    set_variable("caller", *caller);
-    ++used;
-  }
-  std::string out;
-  if (used < arguments.positional.size() + arguments.keywords.size()) {
-    raise(Code::corrupt, "the macro {} was given an argument that it does not take.",
-          quoted(stmt.text));
-  } else {
-    const int line_of_call = line();
-    execute(stmt.body, out);
-    if (!failed()) set_line(line_of_call);
-  }
-  scope_ = outer;
-  return failed() ? Value() : text(std::move(out));
 }
 
 }  // namespace tacet::jinja

@@ -21,6 +21,7 @@ class Interpreter;
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string_view, Value>> keywords;
+  Value unpacked = {};  ///< the dict that holds the names of the last keywords
 
   /// Argument `index`, or the keyword `name`, or null.
   const Value* find(std::size_t index, std::string_view name) const;
@@ -56,12 +57,12 @@ struct Scope {
 
 /// What changes while a template runs. Owned by the interpreter, which values outlive it never do.
 struct Object {
-  enum class Kind { space, loop, macro };
+  enum class Kind { space, loop, macro, cycler, joiner };
   Kind kind;
   std::vector<std::pair<std::string, Value>> attributes = {};  ///< of a namespace
-  std::vector<Value> items = {};                               ///< of a loop
-  std::size_t index = 0;
-  std::size_t level = 0;  ///< how often a recursive loop was called in itself
+  std::vector<Value> items = {};  ///< of a loop or a cycler; a joiner's separator
+  std::size_t index = 0;          ///< of a joiner: 0 before its first call
+  std::size_t level = 0;          ///< how often a recursive loop was called in itself
   Value last_changed = {};
   const Stmt* macro = nullptr;        ///< or the recursive loop
   std::shared_ptr<Scope> scope = {};  ///< where a macro was defined, or a recursive loop stands
@@ -102,6 +103,7 @@ class Interpreter : public Meter {
   Flow conditional(const Stmt& stmt, std::string& out);
   Flow with(const Stmt& stmt, std::string& out);
   Flow scoped(const std::vector<StmtId>& body, std::string& out);
+  Flow block(const Stmt& stmt, std::string& out);
   std::vector<Value> loop_items(const Stmt& stmt, const Value& input);
   std::string captured(const Stmt& stmt);
   void set_block(const Stmt& stmt);
@@ -110,6 +112,7 @@ class Interpreter : public Meter {
   void check_length(const std::string& out);
   void assign_target(const Target& target, const Value& value);
   Value call_macro(const Object& macro, const Arguments& arguments);
+  void set_parameters(const Stmt& macro, const Arguments& arguments);
   Value invoke(const Builtin& builtin, const Value& self, const Arguments& arguments);
   bool check_arguments(const Builtin& builtin, const Arguments& arguments);
 
@@ -124,6 +127,7 @@ class Interpreter : public Meter {
   Value evaluate_call(const Expr& expr);
   std::vector<Value> evaluate_all(const Expr& expr, std::size_t first);
   Arguments evaluate_arguments(const Expr& expr);
+  void unpack_arguments(const Expr& expr, Arguments& arguments);
 
   Value* find_variable(std::string_view variable);
   void set_variable(std::string_view variable, Value value);

@@ -79,6 +79,11 @@ Value Meter::tuple(std::vector<Value> items) {
   return checked(Value::tuple(std::move(items)));
 }
 
+Value Meter::group(Value key, Value items) {
+  if (!take(3 * kValueBytes)) return {};
+  return checked(Value::group(std::move(key), std::move(items)));
+}
+
 Value Meter::dict(std::vector<Value::Entry> entries) {
   if (!take((entries.size() * 2 + 1) * kValueBytes)) return {};
   return checked(Value::dict(std::move(entries)));

@@ -50,6 +50,7 @@ class Meter {
   Value text(std::string value);
   Value list(std::vector<Value> items);
   Value tuple(std::vector<Value> items);
+  Value group(Value key, Value items);
   Value dict(std::vector<Value::Entry> entries);
 
   const Limits& limits() const noexcept { return limits_; }

@@ -42,6 +42,8 @@ Result<ExprId> ExpressionParser::add(Expr expr) {
   };
   for (const ExprId child : expr.children) count(child);
   for (const Keyword& keyword : expr.keywords) count(keyword.value);
+  count(expr.unpacked_list);
+  count(expr.unpacked_dict);
   if (expr.depth > kMaxDepth) {
     return fail(Code::unsupported,
                 "The template has an expression at line {} that is more than {} operations deep.",
@@ -221,6 +223,9 @@ Result<ExprId> ExpressionParser::primary() {
       } else {
         expr.kind = Expr::Kind::name;
         expr.text = token.text;
+        mentioned_.caller = mentioned_.caller || token.text == "caller";
+        mentioned_.names = mentioned_.names || token.text == "kwargs";
+        mentioned_.positions = mentioned_.positions || token.text == "varargs";
       }
       return add(std::move(expr));
     case Token::Kind::string: {

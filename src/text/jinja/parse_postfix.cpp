@@ -115,13 +115,18 @@ Result<void> ExpressionParser::check_keywords(const Expr& expr) const {
 Result<void> ExpressionParser::arguments(Expr& expr) {
   if (auto done = expect_symbol("("); !done) return done;
   while (!at_symbol(")")) {
-    if (at_symbol("*") || at_symbol("**")) {
-      return fail(Code::unsupported,
-                  "The template unpacks arguments at line {}, which is not supported.",
-                  current().line);
+    if (expr.unpacked_dict != kNothing) return unexpected();
+    const bool unpacks_list = expr.unpacked_list == kNothing && skip_symbol("*");
+    if (unpacks_list || skip_symbol("**")) {
+      auto value = expression();
+      if (!value) return fail(std::move(value));
+      (unpacks_list ? expr.unpacked_list : expr.unpacked_dict) = *value;
+      if (!skip_symbol(",")) break;
+      continue;
     }
     const bool is_keyword = at(Token::Kind::name) && is_symbol(ahead(), "=");
-    if (!is_keyword && !expr.keywords.empty()) return unexpected();
+    const bool last = !expr.keywords.empty() || expr.unpacked_list != kNothing;
+    if (!is_keyword && last) return unexpected();
     std::string keyword;
     if (is_keyword) {
       keyword = current().text;

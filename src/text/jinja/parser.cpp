@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "formats/gguf/value.hpp"
@@ -106,10 +107,11 @@ class Parser : private ExpressionParser {
     if (tag == "filter") return filter_block(token.line);
     if (tag == "with") return with(token.line);
     if (tag == "print") return print(token.line);
+    if (tag == "block") return named_block(token.line);
     if (tag == "generation") return scope(token.line, "endgeneration");
     if (tag == "break" || tag == "continue") return leave(token.line, tag == "break");
-    constexpr std::array<std::string_view, 8> kOthers = {"block", "extends",    "include", "import",
-                                                         "from",  "autoescape", "do",      "trans"};
+    constexpr std::array<std::string_view, 7> kOthers = {"extends",    "include", "import", "from",
+                                                         "autoescape", "do",      "trans"};
     if (std::find(kOthers.begin(), kOthers.end(), tag) != kOthers.end()) {
       return fail(Code::unsupported,
                   "The template uses the tag {} at line {}, which is not supported.", quoted(tag),
@@ -206,7 +208,7 @@ class Parser : private ExpressionParser {
     if (!identifier) return fail(std::move(identifier));
     stmt.text = std::move(*identifier);
     if (auto done = signature(stmt); !done) return fail(std::move(done));
-    return with_body(std::move(stmt), "endmacro");
+    return macro_body(std::move(stmt), "endmacro");
   }
 
   Result<StmtId> call_block(int line) {
@@ -218,7 +220,7 @@ class Parser : private ExpressionParser {
     if (!callee) return callee;
     if (ast_.expression(*callee).kind != Expr::Kind::call) return unexpected();
     stmt.expression = *callee;
-    return with_body(std::move(stmt), "endcall");
+    return macro_body(std::move(stmt), "endcall");
   }
 
   Result<StmtId> filter_block(int line) {
@@ -268,6 +270,49 @@ class Parser : private ExpressionParser {
     if (!body) return fail(std::move(body));
     stmt.body = std::move(*body);
     return add(std::move(stmt));
+  }
+
+  /// `stmt` has its parameters.
+  Result<StmtId> macro_body(Stmt stmt, std::string_view end) {
+    const int line = stmt.line;
+    const Extras outer = std::exchange(mentioned_, {});
+    auto made = with_body(std::move(stmt), end);
+    const Extras inner = std::exchange(
+        mentioned_, {outer.caller || mentioned_.caller, outer.names || mentioned_.names,
+                     outer.positions || mentioned_.positions});
+    if (!made) return made;
+    Stmt& macro = ast_.statements[*made];
+    macro.extras = inner;
+    for (const Parameter& parameter : macro.parameters) {
+      if (parameter.name == "kwargs") macro.extras.names = false;
+      if (parameter.name == "varargs") macro.extras.positions = false;
+      if (parameter.name != "caller" || !inner.caller) continue;
+      macro.extras.caller = false;
+      if (parameter.fallback == kNothing)
+        return fail(Code::corrupt,
+                    "The template has a macro whose parameter caller has no default at line {}.",
+                    line);
+    }
+    return made;
+  }
+
+  Result<StmtId> named_block(int line) {
+    Stmt stmt{.kind = Stmt::Kind::block, .line = line};
+    auto identifier = expect_identifier();
+    if (!identifier) return fail(std::move(identifier));
+    const std::string name = std::move(*identifier);
+    if (!blocks_.insert(name).second)
+      return fail(Code::corrupt, "The template has a second block {} at line {}; rename it.",
+                  quoted(name), line);
+    if (skip_name("scoped")) stmt.kind = Stmt::Kind::scope;
+    if (at_name("required"))
+      return fail(Code::corrupt,
+                  "The template has a block without a body at line {}, which only another template "
+                  "can give it.",
+                  line);
+    auto made = with_body(std::move(stmt), "endblock");
+    skip_name(name);
+    return made;
   }
 
   Result<void> signature(Stmt& stmt) {
@@ -334,6 +379,7 @@ class Parser : private ExpressionParser {
   }
 
   int loops_ = 0;  ///< around the present statement
+  std::set<std::string> blocks_;
 };
 
 }  // namespace

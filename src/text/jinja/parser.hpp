@@ -55,6 +55,7 @@ class ParserBase {
   std::size_t position_ = 0;
   Ast& ast_;
   int nesting_ = 0;
+  Extras mentioned_;  ///< names that mean something in a macro
 };
 
 /// The expressions.

@@ -9,6 +9,7 @@ namespace tacet::jinja {
 struct Value::List {
   std::vector<Value> items;
   bool is_tuple;
+  bool is_group;
   int depth;
 };
 
@@ -53,11 +54,11 @@ Value Value::string(std::string text) {
   return value;
 }
 
-Value Value::sequence(std::vector<Value> items, bool is_tuple) {
+Value Value::sequence(std::vector<Value> items, bool is_tuple, bool is_group) {
   int depth = 0;
   for (const Value& item : items) depth = std::max(depth, item.depth());
   Value value;
-  value.data_ = std::make_shared<const List>(List{std::move(items), is_tuple, depth + 1});
+  value.data_ = std::make_shared<const List>(List{std::move(items), is_tuple, is_group, depth + 1});
   return value;
 }
 
@@ -67,6 +68,15 @@ Value Value::list(std::vector<Value> items) {
 
 Value Value::tuple(std::vector<Value> items) {
   return sequence(std::move(items), true);
+}
+
+Value Value::group(Value key, Value items) {
+  return sequence({std::move(key), std::move(items)}, true, true);
+}
+
+bool Value::is_group() const noexcept {
+  const ListPointer* list = std::get_if<ListPointer>(&data_);
+  return list != nullptr && (*list)->is_group;
 }
 
 Value Value::dict(std::vector<Entry> entries) {

@@ -45,6 +45,8 @@ class Value {
   static Value string(std::string value);
   static Value list(std::vector<Value> items);
   static Value tuple(std::vector<Value> items);
+  /// The tuple (key, items) with these two also as its attributes grouper and list.
+  static Value group(Value key, Value items);
   /// Keeps the order. Keys must differ.
   static Value dict(std::vector<Entry> entries);
   static Value dict(std::vector<std::pair<std::string, Value>> entries);
@@ -55,6 +57,7 @@ class Value {
   bool is(Kind kind) const noexcept { return this->kind() == kind; }
   /// A list or a tuple.
   bool is_sequence() const noexcept { return is(Kind::list) || is(Kind::tuple); }
+  bool is_group() const noexcept;
   /// An integer or a boolean, which counts as 0 or 1.
   bool is_integral() const noexcept { return is(Kind::integer) || is(Kind::boolean); }
   bool is_numeric() const noexcept { return is_integral() || is(Kind::number); }
@@ -86,7 +89,7 @@ class Value {
   using DictPointer = std::shared_ptr<const Dict>;
   using FunctionPointer = std::shared_ptr<const Function>;
 
-  static Value sequence(std::vector<Value> items, bool is_tuple);
+  static Value sequence(std::vector<Value> items, bool is_tuple, bool is_group = false);
 
   std::variant<Undefined, None, bool, std::int64_t, double, String, ListPointer, DictPointer,
                FunctionPointer, Object*>

@@ -15,6 +15,7 @@ struct RopeTable {
     Ref positions, factors, out;
     std::uint32_t pairs;
     bool selected;
+    double magnitude;
     double frequencies[max_pairs];
     [[gnu::always_inline]] std::uint32_t per_chunk(const RunArgs& run) const {
       return items_per_chunk(live_rows(selected, run), pairs * pair_seconds);
@@ -45,8 +46,8 @@ struct RopeTable {
       for (std::size_t i = 0; i < a.pairs; ++i) {
         double angle = positions[row] * a.frequencies[i];
         if (factors != nullptr) angle /= static_cast<double>(factors[i]);
-        cosines[i] = static_cast<float>(::cos(angle));
-        cosines[a.pairs + i] = static_cast<float>(::sin(angle));
+        cosines[i] = static_cast<float>(a.magnitude * ::cos(angle));
+        cosines[a.pairs + i] = static_cast<float>(a.magnitude * ::sin(angle));
       }
     }
   }
@@ -59,9 +60,15 @@ struct RopeTable {
     a.out = node.outputs.data()[0];
     a.pairs = static_cast<std::uint32_t>(attributes.size) / 2;
     a.selected = node.selected;
-    for (std::uint32_t i = 0; i < a.pairs; ++i)
-      a.frequencies[i] = static_cast<double>(attributes.scale) *
-                         ::pow(static_cast<double>(attributes.base), -2.0 * i / attributes.size);
+    a.magnitude = static_cast<double>(attributes.magnitude);
+    const double low = static_cast<double>(attributes.low);
+    const double high = static_cast<double>(attributes.high);
+    for (std::uint32_t i = 0; i < a.pairs; ++i) {
+      double scale = static_cast<double>(attributes.scale);
+      if (i < high) scale = i <= low ? 1 : 1 + (scale - 1) * (i - low) / (high - low);
+      a.frequencies[i] =
+          scale * ::pow(static_cast<double>(attributes.base), -2.0 * i / attributes.size);
+    }
     tape.step(a, count, chunk);
   }
 };

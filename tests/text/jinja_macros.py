@@ -1,0 +1,42 @@
+"""Templates with macros, call blocks, unpacked arguments, blocks, cyclers and joiners: (name, template, context)."""
+
+MACROS = [
+    ("macro varargs", "{% macro f(a) %}{{ a }}{{ varargs }}{{ varargs | length }}{% endmacro %}{{ f(1) }}{{ f(1, 2, 'x') }}{{ f() }}", {}),
+    ("macro kwargs", "{% macro f(a) %}{{ a }}{{ kwargs }}{% for k, v in kwargs.items() %}{{ k }}={{ v }};{% endfor %}{% endmacro %}{{ f(1, b=2, c='x') }}{{ f(b=1) }}{{ f(1, a=2) }}", {}),
+    ("macro both", "{% macro f() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ f(1, 2, x=3) }}", {}),
+    ("macro parameter named kwargs", "{% macro f(kwargs=1) %}{{ kwargs }}{% endmacro %}{{ f() }}{{ f(2) }}{{ f(kwargs=3) }}", {}),
+    ("macro inside a macro with varargs", "{% macro f() %}{% macro g() %}{{ varargs }}{% endmacro %}{{ g(1) }}{% endmacro %}{{ f(2) }}", {}),
+    ("macro attributes", "{% macro f(a, b=1) %}{{ kwargs }}{% endmacro %}{{ f.name }}{{ f.arguments }}{{ f.catch_kwargs }}{{ f.catch_varargs }}{{ f.caller }}{{ f.other is defined }}", {}),
+    ("caller is optional", "{% macro f() %}[{{ caller() if caller else 'none' }}]{% endmacro %}{{ f() }}{% call f() %}x{% endcall %}", {}),
+    ("caller with a default", "{% macro f(caller=none) %}[{{ caller() if caller else 'none' }}]{% endmacro %}{{ f() }}{% call f() %}x{% endcall %}", {}),
+    ("caller through kwargs", "{% macro f() %}{{ kwargs | length }}{{ kwargs.caller() }}{% endmacro %}{% call f(a=1) %}x{% endcall %}", {}),
+    ("call with parameters and a default", "{% macro f() %}{{ caller(1) }}{{ caller(1, 2) }}{{ caller(b=3) }}{% endmacro %}{% call(a, b='d') f() %}({{ a }}{{ b }}){% endcall %}", {}),
+    ("call in a loop", "{% macro li(x) %}<li>{{ x }}: {{ caller() }}</li>{% endmacro %}{% for i in [1, 2] %}{% call li(i) %}{{ i * 2 }}{% endcall %}{% endfor %}", {}),
+    ("unpacked arguments", "{% macro f(a, b, c=3) %}{{ a }}{{ b }}{{ c }};{% endmacro %}{{ f(*[1, 2]) }}{{ f(1, *[2, 4]) }}{{ f(*(1,), **{'b': 2}) }}{{ f(b=1, *[5]) }}{{ f(**{'a': 'x', 'b': 'y'}) }}{{ f(*'xyz') }}{{ f(1, **{}) }}", {}),
+    ("unpacked arguments passed on", "{% macro g() %}{{ varargs }}{{ kwargs }}{% endmacro %}{% macro f() %}{{ g(0, *varargs, z=9, **kwargs) }}{% endmacro %}{{ f(1, 2, x=3) }}", {}),
+    ("unpacked arguments of builtins", "{{ range(*[1, 4]) | list }}{{ 'a-b'.split(*['-']) }}{{ 'x' | center(*[5]) }}|{{ dict(**{'a': 1}) }}{{ namespace(**{'a': 1}).a }}{{ 4 is divisibleby(*[2]) }}{{ 'ab' | replace(*['a', 'c']) }}", {}),
+    ("block", "a{% block one %}b{{ x }}{% endblock %}c{% block two %}d{% endblock two %}", {"x": 1}),
+    ("block sees the template's variables only", "{% set y = 1 %}{% for i in [1, 2] %}{% set y = 5 %}{% block b %}[{{ i }}{{ y }}{{ loop is defined }}]{% endblock %}{% endfor %}", {"i": "c"}),
+    ("scoped block", "{% for i in [1, 2] %}{% block b scoped %}[{{ i }}{{ loop.index }}]{% endblock %}{% endfor %}", {}),
+    ("block keeps its variables", "{% set x = 1 %}{% block b %}{{ x }}{% set x = 2 %}{{ x }}{% endblock %}{{ x }}", {}),
+    ("block in a block", "{% block a %}1{% block b %}2{% endblock b %}3{% endblock a %}", {}),
+    ("block in an if", "{% if x %}{% block a %}yes{% endblock %}{% else %}{% block b %}no{% endblock %}{% endif %}", {"x": False}),
+    ("block lines", "a\n{% block a %}\n  b\n  {% endblock %}\nc\n", {}),
+    ("joiner", "{% set j = joiner() %}{% for i in [1, 2, 3] %}{{ j() }}{{ i }}{% endfor %}{% set k = joiner(' | ') %}{{ k() }}{{ k() }}{{ k() }}{% set m = joiner(sep=7) %}{{ m() }}{{ m() }}", {}),
+    ("cycler", "{% set c = cycler('odd', 'even') %}{{ c.current }}{{ c.next() }}{{ c.next() }}{{ c.next() }}{{ c.current }}{% set _ = c.reset() %}{{ c.current }}{% for i in range(3) %}{{ c.next() }} {% endfor %}", {}),
+    ("cycler of any", "{% set c = cycler(1, none, [2]) %}{% for i in range(4) %}{{ c.next() }}{% endfor %}{{ cycler(*'ab').next() }}{{ c.other is defined }}", {}),
+    ("filter block with arguments", "{% filter replace('a', 'b') | indent(2) | trim %} aa\naa{% set x = 1 %}{% endfilter %}{{ x is defined }}", {}),
+]
+
+MACRO_FAILURES = [
+    "{% macro f() %}{% endmacro %}{{ f(1) }}", "{% macro f(a) %}{{ varargs }}{% endmacro %}{{ f(1, b=2) }}",
+    "{% macro f(a) %}{{ kwargs }}{% endmacro %}{{ f(1, 2) }}", "{% macro f() %}x{% endmacro %}{% call f() %}{% endcall %}",
+    "{% macro f(caller) %}{{ caller() }}{% endmacro %}", "{% macro f() %}{{ caller() }}{% endmacro %}{{ f() }}",
+    "{{ range(*5) }}", "{{ dict(**[1]) }}", "{{ dict(**{1: 2}) }}", "{{ dict(a=1, **{'a': 2}) }}", "{{ range(*[1], 2) }}",
+    "{{ range(**{}, *[1]) }}", "{{ range(*[1], *[2]) }}", "{{ dict(**{}, **{}) }}", "{{ range(*) }}",
+    "{% block a %}{% endblock %}{% block a %}{% endblock %}", "{% block a %}{% endblock b %}", "{% block %}{% endblock %}",
+    "{% block a %}", "{% block a required %}{% endblock %}", "{% for i in [1] %}{% block a %}{% break %}{% endblock %}{% endfor %}",
+    "{{ cycler() }}", "{{ cycler(1).next(2) }}", "{{ joiner(1, 2) }}", "{% set j = joiner() %}{{ j(1) }}", "{{ joiner(x=1) }}",
+    "{% macro g() %}{{ caller() }}{% endmacro %}{% macro f() %}{% call g() %}{{ caller() }}{% endcall %}{% endmacro %}{% call f() %}{% endcall %}",
+    "{% filter nofilter %}{% endfilter %}", "{% call f %}{% endcall %}", "{% call missing() %}{% endcall %}",
+]
