@@ -11,7 +11,7 @@ struct Block {
   std::size_t group_bytes;
   std::size_t values_at;  ///< in a group
   std::uint32_t weight_rows;
-  const std::byte* x;   ///< the first row: floats, or rounded for weights with blocks
+  const std::byte* x;   ///< the first row: floats, or rounded as the weights ask for it
   std::size_t x_bytes;  ///< of a row
   std::uint32_t x_rows;
   std::size_t k;
@@ -50,6 +50,8 @@ struct Multiply {
       for (int c = 0; c < Columns; ++c) sums[c] = W::zero();
       if constexpr (E::has_blocks)
         add_units(group, group + b.values_at, row % group_rows, b.k, x, sums);
+      else if constexpr (E::has_pairs)
+        add_pairs(group, row % group_rows, b.k, x, sums);
       else
         add_elements(group, row % group_rows, b.k, x, sums);
       finish(b, row, column, sums);
@@ -66,6 +68,35 @@ struct Multiply {
 #pragma GCC unroll 8
       for (int c = 0; c < Columns; ++c)
         sums[c] = W::fma(w, W::set(reinterpret_cast<const float*>(x[c])[i]), sums[c]);
+    }
+  }
+
+  template <int Columns>
+  [[gnu::always_inline]] static void add_pairs(const std::byte* values, std::uint32_t lane,
+                                               std::size_t k, const std::byte* const (&x)[Columns],
+                                               F (&sums)[Columns]) {
+    const std::byte* p = values + lane * 4;
+    if constexpr (W::has_pairs) {
+      for (std::size_t i = 0; i < k; i += 2, p += E::step) {
+        const typename W::B w = W::load_b(p);
+#pragma GCC unroll 8
+        for (int c = 0; c < Columns; ++c) sums[c] = W::dot_pairs(sums[c], w, x[c] + i * 2);
+      }
+    } else {
+      std::size_t i = 0;
+      for (; i + 2 <= k; i += 2, p += E::step) {
+        const F first = W::first_of_pairs(p), second = W::second_of_pairs(p);
+#pragma GCC unroll 8
+        for (int c = 0; c < Columns; ++c) {
+          const auto* floats = reinterpret_cast<const float*>(x[c]) + i;
+          sums[c] = W::fma(first, W::set(floats[0]), sums[c]);
+          sums[c] = W::fma(second, W::set(floats[1]), sums[c]);
+        }
+      }
+      if (i == k) return;
+      for (int c = 0; c < Columns; ++c)
+        sums[c] =
+            W::fma(W::first_of_pairs(p), W::set(reinterpret_cast<const float*>(x[c])[i]), sums[c]);
     }
   }
 

@@ -24,7 +24,7 @@ struct WeightRef {
   std::uint32_t rows;
   std::size_t group_bytes, values_at;
   double element_bytes;
-  bool has_blocks;
+  Activations activations;
   BlockFunction multiply;
 
   template <typename S>
@@ -33,7 +33,15 @@ struct WeightRef {
   }
   template <typename S>
   [[gnu::always_inline]] double mac_seconds() const {
-    return has_blocks ? S::byte_mac_seconds : S::mac_seconds;
+    switch (activations) {
+      case Activations::bytes:
+        return S::byte_mac_seconds;
+      case Activations::pairs:
+        return S::pair_mac_seconds;
+      case Activations::floats:
+        break;
+    }
+    return S::mac_seconds;
   }
 };
 template <typename S>
@@ -47,69 +55,80 @@ template <typename S>
       .group_bytes = bytes,
       .values_at = packed.values_at(width(type)),
       .element_bytes = static_cast<double>(bytes) / (static_cast<double>(width(type)) * group_rows),
-      .has_blocks = packed.has_blocks(),
+      .activations = activations_for<S>(packed),
       .multiply = block_function<S>(type.dtype, AllFormats{})};
 }
 
-/// The input of a product: as it is, and rounded to bytes if weights with blocks ask for it.
+/// The input of a product: as it is, and rounded as the weights ask for it.
 struct ProductInput {
-  Ref x, rounded;
+  Ref x, bytes, pairs;
   std::uint32_t k;
   bool selected;
 
-  [[gnu::always_inline]] std::size_t row_bytes(bool has_blocks) const {
-    return has_blocks ? activation_row_bytes(k) : k * sizeof(float);
+  [[gnu::always_inline]] const Ref& as(Activations activations) const {
+    return activations == Activations::bytes   ? bytes
+           : activations == Activations::pairs ? pairs
+                                               : x;
   }
   template <typename S>
   [[gnu::always_inline]] BlockCut cut(const WeightRef& weight, double matrices,
                                       const RunArgs& run) const {
     return cut_blocks<S>(weight.rows, live_rows(selected, run), k,
                          matrices * weight.element_seconds<S>(), matrices * weight.mac_seconds<S>(),
-                         static_cast<double>(row_bytes(weight.has_blocks)));
+                         static_cast<double>(activation_row_bytes(weight.activations, k)));
   }
   /// All of a block but where it goes to.
   [[gnu::always_inline]] Block block(const WeightRef& weight, const BlockPlace& place,
                                      const ChunkContext& context) const {
-    const Ref& from = weight.has_blocks ? rounded : x;
     Block b{};
     b.weights = resolve_input<std::byte>(weight.data, context) +
                 place.row / group_rows * weight.group_bytes;
     b.group_bytes = weight.group_bytes;
     b.values_at = weight.values_at;
     b.weight_rows = place.rows;
-    b.x_bytes = row_bytes(weight.has_blocks);
-    b.x = resolve_input<std::byte>(from, context) + place.column * b.x_bytes;
+    b.x_bytes = activation_row_bytes(weight.activations, k);
+    b.x = resolve_input<std::byte>(as(weight.activations), context) + place.column * b.x_bytes;
     b.x_rows = place.columns;
     b.k = k;
     return b;
   }
 };
 
-/// `weights` matrices come before x.
+/// Bytes of a product's activations in one form; 0 if none of its weights, which come before them,
+/// asks for it.
 template <typename S>
-[[gnu::always_inline]] inline ProductInput product_input(const PlacedNode& node,
-                                                         std::size_t weights) {
-  return {.x = node.inputs.data()[weights],
-          .rounded = node.workspace,
-          .k = width(input(node.view, weights)),
-          .selected = node.selected};
-}
-[[gnu::always_inline]] inline bool any_blocks(const NodeView& view, std::size_t weights) {
+[[gnu::always_inline]] inline std::size_t rounded_bytes(const NodeView& view, std::size_t weights,
+                                                        Activations as) {
+  const ValueType& x = input(view, weights);
   for (std::size_t i = 0; i < weights; ++i)
-    if (packed_type(input(view, i).dtype)->has_blocks()) return true;
-  return false;
-}
-template <typename S>
-[[gnu::always_inline]] inline void emit_rounding(const PlacedNode& node, std::size_t weights,
-                                                 const ProductInput& input, TapeBuilder& tape) {
-  if (any_blocks(node.view, weights))
-    RoundActivations<S>::emit({input.x, input.rounded, input.k, input.selected}, tape);
+    if (activations_for<S>(*packed_type(input(view, i).dtype)) == as)
+      return static_cast<std::size_t>(x.shape[0]) * activation_row_bytes(as, width(x));
+  return 0;
 }
 template <typename S, std::size_t Weights>
 std::size_t product_workspace(const NodeView& view) {
-  if (!any_blocks(view, Weights)) return 0;
-  const ValueType& x = input(view, Weights);
-  return static_cast<std::size_t>(x.shape[0]) * activation_row_bytes(width(x));
+  return rounded_bytes<S>(view, Weights, Activations::bytes) +
+         rounded_bytes<S>(view, Weights, Activations::pairs);
+}
+/// The input of a node with so many weights, and the steps that round it.
+template <typename S>
+[[gnu::always_inline]] inline ProductInput emit_input(const PlacedNode& node, std::size_t weights,
+                                                      TapeBuilder& tape) {
+  ProductInput made{.x = node.inputs.data()[weights],
+                    .bytes = node.workspace,
+                    .pairs = node.workspace,
+                    .k = width(input(node.view, weights)),
+                    .selected = node.selected};
+  const std::size_t bytes = rounded_bytes<S>(node.view, weights, Activations::bytes);
+  made.pairs.offset += bytes;
+  if (bytes != 0)
+    RoundActivations<S, Activations::bytes>::emit({made.x, made.bytes, made.k, made.selected},
+                                                  tape);
+  if constexpr (S::Wide::has_pairs)
+    if (rounded_bytes<S>(node.view, weights, Activations::pairs) != 0)
+      RoundActivations<S, Activations::pairs>::emit({made.x, made.pairs, made.k, made.selected},
+                                                    tape);
+  return made;
 }
 
 template <typename Kind, typename Format>
@@ -175,8 +194,7 @@ struct Matmul {
       if (node.inputs.size() > Parts + 1) a.parts[i].bias = node.inputs.data()[Parts + 1 + i];
       a.parts[i].y = node.outputs.data()[i];
     }
-    a.input = product_input<S>(node, Parts);
-    emit_rounding<S>(node, Parts, a.input, tape);
+    a.input = emit_input<S>(node, Parts, tape);
     tape.step(a, count, chunk);
   }
 };
@@ -246,9 +264,8 @@ struct UpGate {
     Arguments a{};
     a.gate = weight_ref<S>(node, 0);
     a.up = weight_ref<S>(node, 1);
-    a.input = product_input<S>(node, 2);
+    a.input = emit_input<S>(node, 2, tape);
     a.y = node.outputs.data()[0];
-    emit_rounding<S>(node, 2, a.input, tape);
     tape.step(a, count, chunk);
   }
 };

@@ -248,10 +248,15 @@ void pack_row(const PackedType& type, const std::byte* row, std::size_t k, unsig
   }
 }
 
-template <std::size_t Bytes>
+/// Where element `i` of a row without blocks is, in elements.
+std::size_t element_at(std::size_t together, std::size_t i, unsigned lane) {
+  return (i / together * group_rows + lane) * together + i % together;
+}
+
+template <std::size_t Bytes, std::size_t Together = 1>
 void pack_elements(const std::byte* row, std::size_t k, unsigned lane, std::byte* group) {
   for (std::size_t i = 0; i < k; ++i)
-    std::memcpy(group + (i * group_rows + lane) * Bytes, row + i * Bytes, Bytes);
+    std::memcpy(group + element_at(Together, i, lane) * Bytes, row + i * Bytes, Bytes);
 }
 
 void pack_row(const PackedType& type, const std::byte* row, std::size_t k, unsigned lane,
@@ -260,8 +265,9 @@ void pack_row(const PackedType& type, const std::byte* row, std::size_t k, unsig
     case DType::f32:
       return pack_elements<4>(row, k, lane, group);
     case DType::f16:
-    case DType::bf16:
       return pack_elements<2>(row, k, lane, group);
+    case DType::bf16:
+      return pack_elements<2, 2>(row, k, lane, group);
     case DType::q4_0:
       return pack_row<BlockQ4_0>(type, row, k, lane, group);
     case DType::q4_1:
@@ -335,11 +341,11 @@ Step step_of(const PackedType& type, const std::byte* scales, std::size_t at, un
   return {1, 0};
 }
 
-void unpack_elements(DType type, const std::byte* group, unsigned lane, std::size_t begin,
-                     std::size_t end, float* out) {
-  const std::size_t bytes = type == DType::f32 ? 4 : 2;
+void unpack_elements(const PackedType& type, const std::byte* group, unsigned lane,
+                     std::size_t begin, std::size_t end, float* out) {
   for (std::size_t i = begin; i < end; ++i)
-    dequantize(type, group + (i * group_rows + lane) * bytes, {out + (i - begin), 1});
+    dequantize(type.type, group + element_at(type.together(), i, lane) * type.bits / 8,
+               {out + (i - begin), 1});
 }
 
 }  // namespace
@@ -374,7 +380,7 @@ void unpack_row(const ValueType& matrix, const std::byte* packed, std::size_t ro
   const auto k = static_cast<std::size_t>(matrix.shape.width());
   const std::byte* group = packed + row / group_rows * type.group_bytes(k);
   const auto lane = static_cast<unsigned>(row % group_rows);
-  if (!type.has_blocks()) return unpack_elements(type.type, group, lane, begin, end, out);
+  if (!type.has_blocks()) return unpack_elements(type, group, lane, begin, end, out);
   for (std::size_t at = begin; at < end; at += 16) {
     const std::byte* scales = group + at / type.block * scale_bytes(type.scales);
     const std::byte* unit =

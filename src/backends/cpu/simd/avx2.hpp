@@ -16,11 +16,12 @@ struct Avx2 {
   static constexpr std::uint32_t lanes = 8;
 
   // What a slow core does (2.5 GHz, one memory channel for all of its cores): chunks are cut by it.
-  static constexpr double mac_seconds = 1 / 20e9;       ///< a multiply-add of a large product
-  static constexpr double byte_mac_seconds = 1 / 25e9;  ///< the same of bytes
-  static constexpr double expand_seconds = 1 / 8e9;     ///< reading a weight for a product
-  static constexpr double byte_seconds = 1 / 8e9;       ///< a byte from main memory
-  static constexpr double element_seconds = 1.2e-9;     ///< an element of a simple op
+  static constexpr double mac_seconds = 1 / 20e9;          ///< a multiply-add of a large product
+  static constexpr double byte_mac_seconds = 1 / 25e9;     ///< the same of bytes
+  static constexpr double pair_mac_seconds = mac_seconds;  ///< of pairs of bfloat16
+  static constexpr double expand_seconds = 1 / 8e9;        ///< reading a weight for a product
+  static constexpr double byte_seconds = 1 / 8e9;          ///< a byte from main memory
+  static constexpr double element_seconds = 1.2e-9;        ///< an element of a simple op
 
   // Register tiles of dot products: weight rows x activation rows.
   static constexpr int tile_weights = 4;

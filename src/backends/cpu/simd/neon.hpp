@@ -18,6 +18,7 @@ struct BasicNeon {
   // See Avx2: a slow core of a phone.
   static constexpr double mac_seconds = 1 / 10e9;
   static constexpr double byte_mac_seconds = Dot ? 1 / 25e9 : 1 / 10e9;
+  static constexpr double pair_mac_seconds = mac_seconds;
   static constexpr double expand_seconds = 1 / 6e9;
   static constexpr double byte_seconds = 1 / 5e9;
   static constexpr double element_seconds = 2e-9;

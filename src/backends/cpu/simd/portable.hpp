@@ -16,6 +16,7 @@ struct Portable {
   // See Avx2.
   static constexpr double mac_seconds = 1 / 2.5e9;
   static constexpr double byte_mac_seconds = 1 / 1e9;
+  static constexpr double pair_mac_seconds = mac_seconds;
   static constexpr double expand_seconds = 1 / 1.2e9;
   static constexpr double byte_seconds = 1 / 4e9;
   static constexpr double element_seconds = 4e-9;
