@@ -72,6 +72,11 @@ std::vector<Case> matmul_cases() {
     cases.push_back(rounded(type, {1, width(896), 67}));
     cases.push_back(rounded(type, {9, width(96), 67}));
   }
+  // Longer than a chunk: the products are added in rounds where there are many rows.
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
+    cases.push_back(product(type, {9, 5001, 35}, true));
+  for (const DType type : {DType::q8_0, DType::q6_K, DType::q4_K})
+    cases.push_back(product(type, {37, 10240, 35}, true));
   // Narrower than a vector register.
   for (const DType type : {DType::f32, DType::f16, DType::bf16})
     for (const std::int64_t width : {1, 5, 15, 31}) cases.push_back(product(type, {3, width, 6}));

@@ -58,7 +58,7 @@ consteval CpuKernel product_row(const Op& op) {
   return {{.op = &op,
            .name = KernelName<S, Base, Text(Format::name)>::value,
            .supports = all_weights_are<Kind, Format>,
-           .workspace = product_workspace<S, Kind::weights>,
+           .workspace = Kind::workspace,
            .layout = Layout::groups},
           Kind::emit};
 }
@@ -68,7 +68,7 @@ consteval CpuKernel mixed_row(const Op& op) {
   return {{.op = &op,
            .name = KernelName<S, Base, "mixed">::value,
            .supports = Kind::supports,
-           .workspace = product_workspace<S, Kind::weights>,
+           .workspace = Kind::workspace,
            .layout = Layout::groups},
           Kind::emit};
 }
