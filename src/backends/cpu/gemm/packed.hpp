@@ -77,10 +77,13 @@ struct PackedType {
   constexpr std::size_t values_at(std::size_t k) const {
     return has_blocks() ? (k / block * scale_bytes(scales) + 63) / 64 * 64 : 0;
   }
+  /// Bytes of the values of a group's first `n` elements: whole blocks or all of them.
+  constexpr std::size_t values_bytes(std::size_t n) const {
+    const std::size_t elements = (n + together() - 1) / together() * together();
+    return (has_blocks() ? n / unit_elements : elements) * unit_bytes();
+  }
   constexpr std::size_t group_bytes(std::size_t k) const {
-    const std::size_t elements = (k + together() - 1) / together() * together();
-    const std::size_t values = (has_blocks() ? k / unit_elements : elements) * unit_bytes();
-    return (values_at(k) + values + 63) / 64 * 64;
+    return (values_at(k) + values_bytes(k) + 63) / 64 * 64;
   }
 };
 
@@ -94,6 +97,10 @@ std::size_t packed_bytes(const ValueType& matrix) noexcept;
 /// every byte of the group.
 void pack_group(const ValueType& matrix, const std::byte* rows, std::size_t group,
                 std::byte* to) noexcept;
+/// The same for the elements [begin, end) of its rows alone; `begin` is a multiple of 256, and so
+/// is `end` if there are more.
+void pack_part(const ValueType& matrix, const std::byte* rows, std::size_t group, std::size_t begin,
+               std::size_t end, std::byte* to) noexcept;
 
 /// Reads the elements [begin, end) of a row of a packed matrix as floats, the ones that
 /// `dequantize` gives. `begin` and `end` are multiples of the block.
