@@ -273,13 +273,21 @@ constexpr std::size_t element_at(std::size_t together, std::size_t i, unsigned l
 template <DType Type>
 void pack_elements(const PackedPart& part) {
   constexpr PackedType type = packed_form(Type);
-  constexpr std::size_t bytes = type.bits / 8;
+  constexpr std::size_t bytes = type.bits / 8, together = type.together(), word = bytes * together;
   constexpr std::size_t at_once = 32;  // whose vectors stay in the nearest cache
-  for (std::size_t begin = part.begin; begin < part.end; begin += at_once)
+  const std::size_t words = part.end / together;
+  for (std::size_t begin = part.begin / together; begin < words; begin += at_once)
+    for (unsigned lane = 0; lane < part.count; ++lane) {
+      const std::byte* from = part.rows + lane * part.row_bytes;
+      std::byte* to = part.group + lane * word;
+      const std::size_t end = std::min(begin + at_once, words);
+      for (std::size_t i = begin; i < end; ++i)
+        std::memcpy(to + i * group_rows * word, from + i * word, word);
+    }
+  for (std::size_t i = words * together; i < part.end; ++i)
     for (unsigned lane = 0; lane < part.count; ++lane)
-      for (std::size_t i = begin; i < std::min(begin + at_once, part.end); ++i)
-        std::memcpy(part.group + element_at(type.together(), i, lane) * bytes,
-                    part.rows + lane * part.row_bytes + i * bytes, bytes);
+      std::memcpy(part.group + element_at(together, i, lane) * bytes,
+                  part.rows + lane * part.row_bytes + i * bytes, bytes);
 }
 
 void pack(DType type, const PackedPart& part) {
