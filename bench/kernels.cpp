@@ -384,7 +384,7 @@ void time_all(std::span<const cpu::CpuKernel> table) {
     time_one(up_gate(type, type, 4864, 896, 512), table);
   }
   for (const DType type : {DType::f16, DType::q8_0, DType::f32}) {
-    for (const std::uint32_t past : {511u, 4095u, 32767u}) {
+    for (const std::uint32_t past : {127u, 2047u, 8191u, 32767u}) {
       time_one(attention(type, type, 14, 2, 64, 64, 1, past, 64), table);
       time_one(attention(type, type, 32, 8, 128, 128, 1, past, 64), table);
     }
@@ -393,7 +393,7 @@ void time_all(std::span<const cpu::CpuKernel> table) {
     time_one(attention(type, type, 16, 8, 128, 128, 512, 1500, 64), table);
   }
   for (const DType type : {DType::bf16, DType::q5_1, DType::q5_0, DType::q4_1, DType::q4_0})
-    for (const std::uint32_t past : {4095u, 32767u})
+    for (const std::uint32_t past : {127u, 2047u, 8191u})
       time_one(attention(type, type, 32, 8, 128, 128, 1, past, 64), table);
   for (const DType type : {DType::q8_0, DType::q5_1, DType::q4_0})
     time_one(

@@ -298,7 +298,7 @@ struct UpGate {
     for (std::size_t r = 0; r < place.columns; ++r) {
       float* y = out + r * a.gate.rows;
       const float* u = up + r * up_stride;
-      for_eights<S>(
+      for_vectors<S>(
           0, place.rows, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
             store(y + i, S::mul(silu<S>(load(y + i)), load(u + i)));
           });

@@ -26,10 +26,11 @@ struct Avx2 {
   // Register tiles of dot products: weight rows x activation rows.
   static constexpr int tile_weights = 4;
   static constexpr int tile_rows = 3;
-  /// Eights of an attention's values that are summed in registers.
-  static constexpr int value_eights = 8;
+  /// Vectors of an attention's values that are summed in registers, a power of two.
+  static constexpr int value_vectors = 8;
 
   using Wide = Wide256;
+  using ForAttention = Avx2;
   using F = __m256;
 
   [[gnu::always_inline]] static F zero() { return _mm256_setzero_ps(); }
@@ -65,10 +66,6 @@ struct Avx2 {
   [[gnu::always_inline]] static F load_scaled_i8(const std::byte* p, std::size_t i, F scale) {
     const __m128i raw = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 8 * i));
     return _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(raw)), scale);
-  }
-  /// Asks for the memory at `p`, which need not exist.
-  [[gnu::always_inline]] static void prefetch(const std::byte* p) {
-    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
   }
   /// One IEEE half in all lanes.
   [[gnu::always_inline]] static F set_f16(const void* p) {

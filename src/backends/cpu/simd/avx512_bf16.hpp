@@ -23,6 +23,7 @@ struct Avx512Bf16 : Avx512 {
   static constexpr double pair_mac_seconds = 1 / 50e9;
 
   using Wide = Wide512Bf16;
+  using ForAttention = Lanes512<Avx512Bf16>;
 };
 
 }  // namespace tacet::cpu

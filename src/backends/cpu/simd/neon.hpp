@@ -25,9 +25,10 @@ struct BasicNeon {
 
   static constexpr int tile_weights = 4;
   static constexpr int tile_rows = 3;
-  static constexpr int value_eights = 8;
+  static constexpr int value_vectors = 8;
 
   using Wide = WideNeon<Dot>;
+  using ForAttention = BasicNeon;
   struct F {
     float32x4_t low, high;
   };
@@ -83,7 +84,6 @@ struct BasicNeon {
     return {vmulq_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))), scale.low),
             vmulq_f32(vcvtq_f32_s32(vmovl_high_s16(words)), scale.high)};
   }
-  [[gnu::always_inline]] static void prefetch(const std::byte* p) { __builtin_prefetch(p); }
   [[gnu::always_inline]] static F set_f16(const void* p) {
     std::uint16_t half;
     __builtin_memcpy(&half, p, sizeof half);
