@@ -190,24 +190,27 @@ void check_alone(const Case& many, std::span<const cpu::CpuKernel> table,
 void check_matmuls(std::span<const cpu::CpuKernel> table) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::q8_0}) {
     const bool blocks = type == DType::q8_0;
+    // Activations may be rounded to 8 bits or to BF16.
+    const double tolerance = blocks ? 2e-2 : type == DType::bf16 ? 5e-3 : 3e-6;
     for (const int64_t k : {blocks ? 32 : 5, blocks ? 64 : 73, 256, 544, 4864})
       for (const std::uint32_t rows : {1u, 2u, 3u, 4u, 5u, 7u, 29u})
-        for (const int64_t n : {1, 7, 133}) check(matmul(type, n, k, rows, n == 7), table, 3e-6);
+        for (const int64_t n : {1, 7, 133})
+          check(matmul(type, n, k, rows, n == 7), table, tolerance);
     for (const int64_t k : {blocks ? 96 : 83, 896})
       for (const std::uint32_t rows : {3u, 4u, 65u}) {
         check_alone(matmul(type, 61, k, rows, true), table);
-        check(matmul3(type, type, type, k, rows, rows == 3), table, 3e-6);
-        check(matmul3(type, DType::f16, DType::f32, k, rows, rows == 4), table, 3e-6);
+        check(matmul3(type, type, type, k, rows, rows == 3), table, tolerance);
+        check(matmul3(type, DType::f16, DType::f32, k, rows, rows == 4), table, tolerance);
         check_alone(matmul3(type, DType::f16, DType::f32, k, rows, true), table);
         Case c = up_gate(type, type, 99, k, rows);
         c.spread = 0.3f;
-        check(c, table, 3e-6);
-        check(up_gate(type, DType::f16, 43, k, rows), table, 1e-5);
+        check(c, table, tolerance);
+        check(up_gate(type, DType::f16, 43, k, rows), table, 3 * tolerance);
         check_alone(c, table);
       }
   }
   Case c = matmul(DType::q8_0, 5000, 64, 40);
-  check(c, table, 3e-6);
+  check(c, table, 2e-2);
   c = matmul(DType::f16, 300, 128, 16);
   c.rows = 9;  // a plan for more rows
   check(c, table, 3e-6);
@@ -381,7 +384,7 @@ void time_all(std::span<const cpu::CpuKernel> table) {
     time_one(up_gate(type, type, 4864, 896, 512), table);
   }
   for (const DType type : {DType::f16, DType::q8_0, DType::f32}) {
-    for (const std::uint32_t past : {511u, 4095u, 32767u}) {
+    for (const std::uint32_t past : {127u, 2047u, 8191u, 32767u}) {
       time_one(attention(type, type, 14, 2, 64, 64, 1, past, 64), table);
       time_one(attention(type, type, 32, 8, 128, 128, 1, past, 64), table);
     }
@@ -390,7 +393,7 @@ void time_all(std::span<const cpu::CpuKernel> table) {
     time_one(attention(type, type, 16, 8, 128, 128, 512, 1500, 64), table);
   }
   for (const DType type : {DType::bf16, DType::q5_1, DType::q5_0, DType::q4_1, DType::q4_0})
-    for (const std::uint32_t past : {4095u, 32767u})
+    for (const std::uint32_t past : {127u, 2047u, 8191u})
       time_one(attention(type, type, 32, 8, 128, 128, 1, past, 64), table);
   for (const DType type : {DType::q8_0, DType::q5_1, DType::q4_0})
     time_one(

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/gemm/packed.hpp"
 #include "backends/cpu/isa.hpp"
 #include "ops/ops.hpp"
 #include "types/convert.hpp"
@@ -161,7 +162,7 @@ class Bound {
                                                      : Ref::Space::output_rows,
                           nullptr, 0, 0});
       else if (c.is_weight[i])
-        inputs.push_back({Ref::Space::weight, c.data[i].data(), 0, 0});
+        inputs.push_back({Ref::Space::weight, weights(c.inputs[i], c.data[i]), 0, 0});
       else
         inputs.push_back(place(c.data[i].size()));
     }
@@ -223,8 +224,20 @@ class Bound {
   cpu::ChunkContext context() const { return {&args_, arena_.data(), scratch_.data()}; }
 
  private:
+  /// A matrix as the kernel wants it.
+  const std::byte* weights(const ValueType& type, const Memory& rows) {
+    if (!kernel_->layout || type.shape.rank() != 2) return rows.data();
+    const Memory& packed = packed_.emplace_back(cpu::packed_bytes(type));
+    const auto groups =
+        static_cast<std::size_t>(type.shape.rows() + cpu::group_rows - 1) / cpu::group_rows;
+    for (std::size_t i = 0; i < groups; ++i)
+      cpu::pack_group(type, rows.data(), i, packed.data() + i * (packed.size() / groups));
+    return packed.data();
+  }
+
   const cpu::CpuKernel* kernel_ = nullptr;
   Memory arena_, scratch_;
+  std::vector<Memory> packed_;
   RunArgs args_;
   std::vector<float*> outputs_;
   std::vector<cpu::TapeStep> steps_;

@@ -41,9 +41,12 @@ inline std::int64_t width_for(DType type, std::int64_t width) {
   const auto block = static_cast<std::int64_t>(info(type).block_size);
   return (width + block - 1) / block * block;
 }
-/// Activations for a product with weights of `type`: see q8_rows.
-inline Input activations_for(Random& random, DType type, std::int64_t rows, std::int64_t width) {
-  return info(type).block_size > 1 ? q8_rows(random, rows, width) : rows_of(random, rows, width);
+/// Activations for a product with weights of `type` that kernels need not round.
+inline Input activations_for(Random& random, DType type, std::int64_t rows, std::int64_t width,
+                             double scale = 1) {
+  if (info(type).block_size > 1) return q8_rows(random, rows, width);
+  if (type == DType::bf16) return bf16_rows(random, rows, width, scale);
+  return rows_of(random, rows, width, scale);
 }
 inline constexpr std::int64_t row_counts[] = {1, 2, 3, 5, 8, 13, 33};
 
@@ -56,6 +59,9 @@ inline constexpr Tolerance f32_sums{.of_row = 1e-5};
 /// 1/254 of the largest of 32 numbers, which is about 2.2 times their root mean square; so 0.005 of
 /// a row, and up to 8 times that in the worst of some ten thousand elements.
 inline constexpr Tolerance activation_rounding{.of_row = 4e-2};
+/// Products with BF16 whose activations are rounded to BF16 too: an error of up to 1/256 of each,
+/// of root mean square 1/890; so 0.0012 of a row, and up to 5 times that in the worst.
+inline constexpr Tolerance bf16_rounding{.of_row = 6e-3};
 /// A few roundings and an exponential or root that is accurate to a few units in the last place.
 inline constexpr Tolerance f32_elements{.of_element = 1e-6};
 

@@ -134,6 +134,12 @@ Input q8_rows(Random& random, std::int64_t rows, std::int64_t width) {
   return rows_of(rows, width, values);
 }
 
+Input bf16_rows(Random& random, std::int64_t rows, std::int64_t width, double scale) {
+  std::vector<float> values = random.normals(static_cast<std::size_t>(rows * width), scale);
+  for (float& value : values) value = bf16_to_f32(f32_to_bf16(value));
+  return rows_of(rows, width, values);
+}
+
 Input indices(Input::Kind kind, std::span<const std::int32_t> values) {
   return {kind, {DType::i32, {static_cast<std::int64_t>(values.size())}}, bytes_of(values)};
 }

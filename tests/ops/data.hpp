@@ -57,6 +57,8 @@ Input rows_of(std::int64_t rows, std::int64_t width, std::span<const float> valu
 /// An activation that Q8_0 holds without loss: in each 32 elements, whole numbers up to 127 times a
 /// power of two. Kernels may round activations to Q8_0; on these they have no excuse.
 Input q8_rows(Random& random, std::int64_t rows, std::int64_t width);
+/// An activation of normal numbers times `scale` that BF16 holds, for kernels that round to it.
+Input bf16_rows(Random& random, std::int64_t rows, std::int64_t width, double scale = 1);
 /// Tokens, positions or output rows.
 Input indices(Input::Kind kind, std::span<const std::int32_t> values);
 

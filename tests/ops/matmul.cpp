@@ -30,8 +30,7 @@ Case large_values(DType type) {
           .make = [=](Random& random) {
             const std::int64_t width = width_for(type, 64);
             const Input weight = matrix(random, type, 21, width, 2e3);
-            const Input x = info(type).block_size > 1 ? q8_rows(random, 3, width)
-                                                      : rows_of(random, 3, width, 1e6);
+            const Input x = activations_for(random, type, 3, width, 1e6);
             return Problem{.steps = {{.op = &ops::matmul, .inputs = {weight, x}}}, .rows = 3};
           }};
 }
@@ -40,7 +39,7 @@ Case large_values(DType type) {
 Case rounded(DType type, const Sizes& sizes) {
   return {.name = fmt::format("matmul_{}_rounded_{}x{}x{}", name(type), sizes.rows, sizes.width,
                               sizes.outputs),
-          .tolerance = activation_rounding,
+          .tolerance = type == DType::bf16 ? bf16_rounding : activation_rounding,
           .make = [=](Random& random) {
             const Input weight = matrix(random, type, sizes.outputs, sizes.width);
             const Input x = rows_of(random, sizes.rows, sizes.width);
@@ -69,10 +68,15 @@ std::vector<Case> matmul_cases() {
     cases.push_back(product(type, {1, width(83), 19}, true));
     cases.push_back(product(type, {6, width(83), 19}, true));
     cases.push_back(large_values(type));
-    if (info(type).block_size == 1) continue;
+    if (info(type).block_size == 1 && type != DType::bf16) continue;
     cases.push_back(rounded(type, {1, width(896), 67}));
     cases.push_back(rounded(type, {9, width(96), 67}));
   }
+  // Longer than a chunk: the products are added in rounds where there are many rows.
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
+    cases.push_back(product(type, {9, 5001, 35}, true));
+  for (const DType type : {DType::q8_0, DType::q6_K, DType::q4_K})
+    cases.push_back(product(type, {37, 10240, 35}, true));
   // Narrower than a vector register.
   for (const DType type : {DType::f32, DType::f16, DType::bf16})
     for (const std::int64_t width : {1, 5, 15, 31}) cases.push_back(product(type, {3, width, 6}));

@@ -41,6 +41,9 @@ std::vector<Case> up_gate_cases() {
     cases.push_back(gated(type, 3, width_for(type, 896), 130));
   }
   cases.push_back(gated(DType::bf16, 3, 83, 17));
+  // In rounds, see matmul.cpp.
+  for (const DType type : {DType::f16, DType::bf16}) cases.push_back(gated(type, 35, 2880, 33));
+  cases.push_back(gated(DType::q8_0, 35, 5120, 33));
   cases.push_back({.name = "up_gate_mixed_types", .tolerance = f32_sums, .make = mixed_types});
   return cases;
 }

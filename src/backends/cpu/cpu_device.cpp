@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "backends/cpu/executor.hpp"
-#include "backends/cpu/gemm/packed.hpp"
+#include "backends/cpu/gemm/packing.hpp"
 
 namespace tacet {
 
@@ -115,13 +115,17 @@ class CpuDevice final : public Device {
                                           const StopToken& stop) override {
     const std::size_t bytes = packed_bytes(matrix);
     const auto groups =
-        (static_cast<std::size_t>(matrix.shape.rows()) + group_rows - 1) / group_rows;
+        static_cast<std::uint32_t>((matrix.shape.rows() + group_rows - 1) / group_rows);
+    const std::uint32_t at_once = groups_at_once(matrix);
     try {
       auto buffer = std::make_unique<HostBuffer>(bytes);
-      for (std::size_t group = 0; group < groups; ++group) {
-        if (stop.possible() && stop.stop_requested())
-          return fail(Code::stopped, "The load was stopped.");
-        pack_group(matrix, rows, group, buffer->data() + group * (bytes / groups));
+      for (std::uint32_t first = 0; first < groups; first += at_once) {
+        TapeBuilder builder;
+        builder.node("packing");
+        emit_packing({matrix, rows, buffer->data(), first, std::min(at_once, groups - first)},
+                     builder);
+        auto packed = run(std::move(builder), stop);
+        if (!packed) return fail(std::move(packed));
       }
       return buffer;
     } catch (const std::bad_alloc&) {
@@ -158,6 +162,18 @@ class CpuDevice final : public Device {
     for (unsigned i = 0; i <= std::max(1U, threads - 1); ++i)
       pointers.push_back(scratch_.data() + i * scratch_bytes);
     return pointers;
+  }
+
+  /// Runs steps that need no arena.
+  Result<void> run(TapeBuilder builder, const StopToken& stop) {
+    auto arena = arena_of(0);
+    if (!arena) return fail(std::move(arena));
+    const CpuTape tape(Part{}, std::move(builder), std::move(*arena));
+    auto submitted = queue_.submit({.tape = &tape, .args = {}, .token = stop});
+    if (!submitted) return fail(std::move(submitted));
+    RunHandle handle(queue_, **submitted);
+    if (handle.wait().status == RunStatus::done) return {};
+    return fail(Code::stopped, "The load was stopped.");
   }
 
   /// Runs execute one at a time, so all tapes share one arena: the largest that any of them needs.

@@ -37,9 +37,13 @@ bool machine_has_avx512() noexcept {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512vnni");
 }
+bool machine_has_avx512_bf16() noexcept {
+  return __builtin_cpu_supports("avx512bf16");
+}
 constexpr std::array all{IsaInfo{Isa::portable, always, portable_kernels},
                          IsaInfo{Isa::avx2, machine_has_avx2, avx2_kernels},
-                         IsaInfo{Isa::avx512, machine_has_avx512, avx512_kernels}};
+                         IsaInfo{Isa::avx512, machine_has_avx512, avx512_kernels},
+                         IsaInfo{Isa::avx512_bf16, machine_has_avx512_bf16, avx512_bf16_kernels}};
 #elif defined(__aarch64__)
 bool machine_has_dotprod() noexcept {
   constexpr unsigned long asimddp = 1UL << 20;  // HWCAP_ASIMDDP
@@ -68,6 +72,8 @@ std::string_view name(Isa isa) noexcept {
       return "avx2";
     case Isa::avx512:
       return "avx512";
+    case Isa::avx512_bf16:
+      return "avx512_bf16";
     case Isa::neon:
       return "neon";
     case Isa::dotprod:

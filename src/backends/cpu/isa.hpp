@@ -8,8 +8,9 @@
 namespace tacet::cpu {
 
 /// The instruction sets that kernels are built for, slowest first: any machine; AVX2 with FMA and
-/// F16C; that with AVX-512 F, BW, DQ, VL and VNNI; 64-bit Arm; that with products of bytes.
-enum class Isa { portable, avx2, avx512, neon, dotprod };
+/// F16C; that with AVX-512 F, BW, DQ, VL and VNNI; that with BF16; 64-bit Arm; that with products
+/// of bytes.
+enum class Isa { portable, avx2, avx512, avx512_bf16, neon, dotprod };
 
 std::string_view name(Isa isa) noexcept;
 

@@ -12,6 +12,7 @@ const CpuKernel* portable_kernels(std::size_t& count) noexcept;
 #if defined(__x86_64__)
 const CpuKernel* avx2_kernels(std::size_t& count) noexcept;
 const CpuKernel* avx512_kernels(std::size_t& count) noexcept;
+const CpuKernel* avx512_bf16_kernels(std::size_t& count) noexcept;
 #elif defined(__aarch64__)
 const CpuKernel* neon_kernels(std::size_t& count) noexcept;
 const CpuKernel* dotprod_kernels(std::size_t& count) noexcept;

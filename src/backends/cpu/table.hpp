@@ -58,7 +58,7 @@ consteval CpuKernel product_row(const Op& op) {
   return {{.op = &op,
            .name = KernelName<S, Base, Text(Format::name)>::value,
            .supports = all_weights_are<Kind, Format>,
-           .workspace = product_workspace<S, Kind::weights>,
+           .workspace = Kind::workspace,
            .layout = Layout::groups},
           Kind::emit};
 }
@@ -68,7 +68,7 @@ consteval CpuKernel mixed_row(const Op& op) {
   return {{.op = &op,
            .name = KernelName<S, Base, "mixed">::value,
            .supports = Kind::supports,
-           .workspace = product_workspace<S, Kind::weights>,
+           .workspace = Kind::workspace,
            .layout = Layout::groups},
           Kind::emit};
 }
@@ -106,7 +106,7 @@ inline constexpr auto table = join(
         row<S, "rope", Rope<S, false>>(ops::rope),
         row<S, "norm_rope", Rope<S, true>>(ops::norm_rope),
         row<S, "kv_write", KvWrite<S>>(ops::kv_write),
-        attention_row<S>(),
+        attention_row<typename S::ForAttention>(),
     },
     product_rows<S, "matmul", Matmul<S, 1>>(ops::matmul, AllFormats{}),
     product_rows<S, "matmul3", Matmul<S, 3>>(ops::matmul3, AllFormats{}),

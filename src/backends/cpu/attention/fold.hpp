@@ -2,7 +2,6 @@
 
 #include "backends/cpu/attention/kept_elements.hpp"
 #include "backends/cpu/attention/softmax.hpp"
-#include "backends/cpu/gemm/dots.hpp"
 #include "graph/kv_view.hpp"
 
 namespace tacet::cpu {
@@ -57,22 +56,18 @@ template <typename S>
                                              std::uint32_t begin, std::uint32_t end, float* buffer,
                                              const float* (&rows)[tile_keys]) {
   const DType type = values ? h.v_type : h.k_type;
-  const std::uint32_t size = values ? h.v_size : h.k_size;
+  const std::uint32_t size = values ? h.v_size : h.k_size, room = padded<S>(size);
   const std::size_t bytes = values ? h.v_bytes : h.k_bytes;
-  const std::byte* row = nullptr;
-  std::uint32_t left = 0;
-  for (std::uint32_t i = begin; i < end; ++i, --left, row += bytes) {
-    if (left == 0) {
-      row = values ? h.kv->v_row(*h.sequence, h.layer, h.head, tile + i)
-                   : h.kv->k_row(*h.sequence, h.layer, h.head, tile + i);
-      left = h.kv->page_tokens - (tile + i) % h.kv->page_tokens;
-    }
-    if (type == DType::f32 && size % S::lanes == 0) {
-      rows[i] = reinterpret_cast<const float*>(row);
-    } else {
-      rows[i] = buffer + std::size_t{i} * padded<S>(size);
-      expand_kept<S>(type, row, size, buffer + std::size_t{i} * padded<S>(size));
-    }
+  const bool as_they_lie = type == DType::f32 && size % S::lanes == 0;
+  for (std::uint32_t i = begin, next; i < end; i = next) {
+    const std::uint32_t in_page = h.kv->page_tokens - (tile + i) % h.kv->page_tokens;
+    next = least(end, i + in_page);
+    const std::byte* row = values ? h.kv->v_row(*h.sequence, h.layer, h.head, tile + i)
+                                  : h.kv->k_row(*h.sequence, h.layer, h.head, tile + i);
+    float* out = buffer + std::size_t{i} * room;
+    if (!as_they_lie) expand_kept<S>(type, {row, bytes, next - i, size, out, room});
+    for (std::uint32_t j = i; j < next; ++j, row += bytes, out += room)
+      rows[j] = as_they_lie ? reinterpret_cast<const float*>(row) : out;
   }
 }
 
@@ -80,19 +75,46 @@ template <typename S>
 template <typename S, int Columns>
 [[gnu::always_inline]] inline void score(const float* const* keys, const Query* queries,
                                          std::size_t size, float* scores) {
-  constexpr int rows_of_tile = S::tile_weights;
-  const std::byte* rows[rows_of_tile];
-  for (int r = 0; r < rows_of_tile; ++r) rows[r] = reinterpret_cast<const std::byte*>(keys[r]);
-  const float* columns[Columns];
-  for (int c = 0; c < Columns; ++c) columns[c] = queries[c].q;
-  typename S::F sums[rows_of_tile][Columns];
-  for (int r = 0; r < rows_of_tile; ++r)
+  constexpr int rows = S::tile_weights;
+  using F = typename S::F;
+  F sums[rows][Columns];
+  for (int r = 0; r < rows; ++r)
     for (int c = 0; c < Columns; ++c) sums[r][c] = S::zero();
-  add_dots<S, F32Elements, rows_of_tile, Columns>(rows, columns, size, sums);
+  const auto add = [&](std::size_t k, auto load) __attribute__((always_inline)) {
+    F q[Columns];
+#pragma GCC unroll 8
+    for (int c = 0; c < Columns; ++c) q[c] = load(queries[c].q + k);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) {
+      const F key = load(keys[r] + k);
+#pragma GCC unroll 8
+      for (int c = 0; c < Columns; ++c) sums[r][c] = S::fma(key, q[c], sums[r][c]);
+    }
+  };
+  std::size_t k = 0;
+  for (; k + S::lanes <= size; k += S::lanes)
+    add(
+        k, [](const float* p) __attribute__((always_inline)) { return S::load(p); });
+  if (k < size)
+    add(
+        k, [=](const float* p)
+               __attribute__((always_inline)) { return load_part<S>(p, size - k); });
   for (int c = 0; c < Columns; ++c) {
-    float results[rows_of_tile];
-    reduce<S, rows_of_tile, Columns>(sums, c, results);
-    __builtin_memcpy(scores + c * static_cast<int>(tile_keys), results, sizeof results);
+    float* to = scores + c * static_cast<int>(tile_keys);
+    if constexpr (rows == 4)
+      S::sum4(to, sums[0][c], sums[1][c], sums[2][c], sums[3][c]);
+    else
+      for (int r = 0; r < rows; ++r) to[r] = S::sum(sums[r][c]);
+  }
+}
+
+/// The same for fewer queries than a register tile has.
+template <typename S, int Columns = S::tile_rows - 1>
+[[gnu::always_inline]] inline void score_rest(const float* const* keys, const Query* queries,
+                                              std::uint32_t n, std::size_t size, float* scores) {
+  if constexpr (Columns > 0) {
+    if (n == Columns) return score<S, Columns>(keys, queries, size, scores);
+    score_rest<S, Columns - 1>(keys, queries, n, size, scores);
   }
 }
 
@@ -176,6 +198,16 @@ template <typename S, int Vectors>
   for (int i = 0; i < Vectors; ++i) S::store(values + at + lanes * i, sums[i]);
 }
 
+/// All values from `at` on.
+template <typename S, int Vectors = S::value_vectors>
+[[gnu::always_inline]] inline void add_all_values(const float* const* rows, const float* weights,
+                                                  std::size_t n, std::size_t at, std::size_t end,
+                                                  float* values) {
+  for (; at + Vectors * S::lanes <= end; at += Vectors * S::lanes)
+    add_values<S, Vectors>(rows, weights, n, at, values);
+  if constexpr (Vectors > 1) add_all_values<S, Vectors / 2>(rows, weights, n, at, end, values);
+}
+
 /// Adds the keys of the cells [begin, end) that they see to the softmaxes of `n` queries. Cells
 /// that no query sees are not read. A query's result depends on nothing but its own cells and where
 /// they are.
@@ -184,7 +216,6 @@ void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t b
                std::uint32_t end, float* scratch) {
   static_assert(tile_keys % S::tile_weights == 0 && tile_keys % S::lanes == 0);
   constexpr std::uint32_t step = S::tile_weights;
-  constexpr std::uint32_t wide = S::lanes * S::value_eights;
   float* scores = scratch;
   float* buffer = scratch + max_queries * tile_keys;
   const std::uint32_t v_size = padded<S>(h.v_size);
@@ -206,8 +237,7 @@ void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t b
       std::uint32_t i = 0;
       for (; i + S::tile_rows <= n; i += S::tile_rows)
         score<S, S::tile_rows>(rows + key, queries + i, h.k_size, scores + i * tile_keys + key);
-      for (; i < n; ++i)
-        score<S, 1>(rows + key, queries + i, h.k_size, scores + i * tile_keys + key);
+      score_rest<S>(rows + key, queries + i, n - i, h.k_size, scores + i * tile_keys + key);
     }
     if (!h.values_in_keys) tile_rows<S>(h, true, tile, low, high, buffer, rows);
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -217,13 +247,7 @@ void fold_keys(const KvHead& h, Query* queries, std::uint32_t n, std::uint32_t b
       if (query.cells.end <= tile || first >= last) continue;
       float* weights = scores + i * tile_keys;
       weigh<S>(weights, h, query, tile, first, last);
-      float* values = query.state.values;
-      const std::size_t n_keys = last - first;
-      std::uint32_t at = 0;
-      for (; at + wide <= v_size; at += wide)
-        add_values<S, S::value_eights>(rows + first, weights + first, n_keys, at, values);
-      for (; at < v_size; at += S::lanes)
-        add_values<S, 1>(rows + first, weights + first, n_keys, at, values);
+      add_all_values<S>(rows + first, weights + first, last - first, 0, v_size, query.state.values);
     }
   }
 }

@@ -44,50 +44,80 @@ struct HalfByteElements {
 
   template <typename S>
   [[gnu::always_inline]] static void expand_block(const std::byte* block, float* out) {
-    std::uint64_t words[4];
-    for (std::size_t i = 0; i < 4; ++i) {
-      std::uint64_t numbers;
-      __builtin_memcpy(&numbers, block + low_at + 8 * (i % 2), sizeof numbers);
-      numbers = numbers >> 4 * (i / 2) & 0x0f0f0f0f0f0f0f0fu;
-      if constexpr (Bits == 5)
-        numbers |= spread_bits(static_cast<std::uint8_t>(block[high_at + i])) << 4;
-      // Bytes minus `middle`, without borrowing from their neighbours.
-      constexpr std::uint64_t tops = 0x8080808080808080u;
-      words[i] = ((numbers | tops) - middle * 0x0101010101010101u) ^ tops;
-    }
-    std::byte numbers[step];
-    __builtin_memcpy(numbers, words, sizeof words);
     const typename S::F scale = S::set_f16(block);
+    const typename S::F least = Minimum ? S::set_f16(block + 2) : S::zero();
     for (std::size_t i = 0; i < step / S::lanes; ++i) {
-      typename S::F values = S::load_scaled_i8(numbers, i, scale);
-      if constexpr (Minimum) values = S::add(values, S::set_f16(block + 2));
+      typename S::F values;
+      if constexpr (S::lanes == 16) {
+        std::uint16_t fifth = 0;
+        if constexpr (Bits == 5) __builtin_memcpy(&fifth, block + high_at + 2 * i, sizeof fifth);
+        values = S::scaled_halves(block + low_at, i, fifth, static_cast<char>(middle), scale);
+      } else {
+        std::byte numbers[8];
+        const std::uint64_t eight = word(block, i);
+        __builtin_memcpy(numbers, &eight, sizeof eight);
+        values = S::load_scaled_i8(numbers, 0, scale);
+      }
+      if constexpr (Minimum) values = S::add(values, least);
       S::store(out + S::lanes * i, values);
     }
   }
+
+ private:
+  /// The i-th eight numbers as signed bytes.
+  [[gnu::always_inline]] static std::uint64_t word(const std::byte* block, std::size_t i) {
+    std::uint64_t numbers;
+    __builtin_memcpy(&numbers, block + low_at + 8 * (i % 2), sizeof numbers);
+    numbers = numbers >> 4 * (i / 2) & 0x0f0f0f0f0f0f0f0fu;
+    if constexpr (Bits == 5)
+      numbers |= spread_bits(static_cast<std::uint8_t>(block[high_at + i])) << 4;
+    // Bytes minus `middle`, without borrowing from their neighbours.
+    constexpr std::uint64_t tops = 0x8080808080808080u;
+    return ((numbers | tops) - middle * 0x0101010101010101u) ^ tops;
+  }
 };
 
+/// Reads rows of `n` elements, `row_bytes` apart, as floats, `out_floats` apart. `out` has room for
+/// whole vectors; the rest of the last one of a row becomes zero.
+struct KeptRows {
+  const std::byte* rows;
+  std::size_t row_bytes, count, n;
+  float* out;
+  std::size_t out_floats;
+};
 template <typename S, typename E>
-[[gnu::always_inline]] inline void expand_blocks(const std::byte* row, std::size_t n, float* out) {
-  for (std::size_t k = 0; k < n; k += E::step, row += E::bytes)
-    E::template expand_block<S>(row, out + k);
+[[gnu::always_inline]] inline void expand_rows(const KeptRows& r) {
+  const std::byte* row = r.rows;
+  float* out = r.out;
+  const std::size_t n = r.n, row_bytes = r.row_bytes, out_floats = r.out_floats;
+  for (std::size_t left = r.count; left > 0; --left, row += row_bytes, out += out_floats)
+    if constexpr (requires { E::middle; })
+      for (std::size_t k = 0; k < n; k += E::step)
+        E::template expand_block<S>(row + k / E::step * E::bytes, out + k);
+    else
+      expand<S, E>(row, n, out);
 }
-
-/// Reads `n` elements of a row of keys or values as floats. `out` has room for whole vectors; the
-/// rest of the last one becomes zero.
 template <typename S>
-[[gnu::always_inline]] inline void expand_kept(DType type, const std::byte* row, std::size_t n,
-                                               float* out) {
+[[gnu::always_inline]] inline void expand_kept(DType type, const KeptRows& rows) {
   switch (type) {
+    case DType::f32:
+      return expand_rows<S, F32Elements>(rows);
+    case DType::f16:
+      return expand_rows<S, F16Elements>(rows);
+    case DType::bf16:
+      return expand_rows<S, Bf16Elements>(rows);
+    case DType::q8_0:
+      return expand_rows<S, Q8_0Elements>(rows);
     case DType::q4_0:
-      return expand_blocks<S, HalfByteElements<4, false>>(row, n, out);
+      return expand_rows<S, HalfByteElements<4, false>>(rows);
     case DType::q4_1:
-      return expand_blocks<S, HalfByteElements<4, true>>(row, n, out);
+      return expand_rows<S, HalfByteElements<4, true>>(rows);
     case DType::q5_0:
-      return expand_blocks<S, HalfByteElements<5, false>>(row, n, out);
+      return expand_rows<S, HalfByteElements<5, false>>(rows);
     case DType::q5_1:
-      return expand_blocks<S, HalfByteElements<5, true>>(row, n, out);
+      return expand_rows<S, HalfByteElements<5, true>>(rows);
     default:
-      return expand<S>(type, row, n, out);
+      return;
   }
 }
 

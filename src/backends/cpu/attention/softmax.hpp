@@ -38,7 +38,7 @@ template <typename S>
   const float a = exp<S>(whole.largest - largest), b = exp<S>(part.largest - largest);
   whole.largest = largest;
   whole.sum = whole.sum * a + part.sum * b;
-  for_eights<S>(
+  for_vectors<S>(
       begin, end, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
         const F scaled = S::mul(load(whole.values + i), S::set(a));
         store(whole.values + i, S::fma(load(part.values + i), S::set(b), scaled));
@@ -60,7 +60,7 @@ template <typename S>
                                           std::uint32_t end, float* out) {
   const float sum = whole.sum + exp<S>(sink - whole.largest);
   const typename S::F factor = S::set(whole.sum == 0 ? 0 : 1.0f / sum);
-  for_eights<S>(
+  for_vectors<S>(
       begin, end, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
         store(out + i, S::mul(load(whole.values + i), factor));
       });

@@ -1,12 +1,28 @@
 #pragma once
 
+#include "backends/cpu/gemm/packed.hpp"
 #include "backends/cpu/ops/cut.hpp"
 
 namespace tacet::cpu {
 
-// Products with blocks of weights are products of bytes: activations are rounded to 8 bits, 32 with
-// one scale, the largest magnitude / 127. That is ggml's Q8_0 with a float as the scale; it adds an
-// error of at most 1/254 of the largest of the 32 to each.
+// What activations are multiplied as:
+//
+// Bytes, by weights with blocks: rounded to 8 bits, 32 with one scale, the largest magnitude / 127.
+// That is ggml's Q8_0 with a float as the scale; it adds an error of at most 1/254 of the largest
+// of the 32 to each.
+//
+// Pairs, by BF16 where the instruction set multiplies pairs: rounded to BF16, to nearest even, an
+// error of at most 1/256 of each, with a zero behind an odd number of them.
+//
+// Floats, as they are, by all others.
+enum class Activations { floats, bytes, pairs };
+
+template <typename S>
+[[gnu::always_inline]] inline Activations activations_for(const PackedType& weights) {
+  if (weights.has_blocks()) return Activations::bytes;
+  return S::Wide::has_pairs && weights.type == DType::bf16 ? Activations::pairs
+                                                           : Activations::floats;
+}
 
 /// What a product needs to know of 32 activations besides their bytes: for each half and for both,
 /// the sum of the bytes, and that times the scale.
@@ -18,9 +34,18 @@ struct ActivationUnit {
 };
 static_assert(sizeof(ActivationUnit) == 32);
 
-/// A row: `k` bytes, then its units. `k` is a multiple of 32.
-[[gnu::always_inline]] inline std::size_t activation_row_bytes(std::size_t k) {
-  return k + k / 32 * sizeof(ActivationUnit);
+/// Bytes of a row of `k` activations. As bytes: `k` of them, which is a multiple of 32, then the
+/// units.
+[[gnu::always_inline]] inline std::size_t activation_row_bytes(Activations as, std::size_t k) {
+  switch (as) {
+    case Activations::bytes:
+      return k + k / 32 * sizeof(ActivationUnit);
+    case Activations::pairs:
+      return (k + 1) / 2 * 4;
+    case Activations::floats:
+      break;
+  }
+  return k * sizeof(float);
 }
 
 /// Rounds 32 activations. One that is not finite makes all of them not a number.
@@ -53,8 +78,20 @@ static_assert(sizeof(ActivationUnit) == 32);
   unit.unused = 0;
 }
 
-/// The step before a product of bytes: rounds its input into the node's workspace.
-template <typename S>
+/// Rounds `n` activations to BF16, numbers that are not to quiet ones.
+[[gnu::always_inline]] inline void round_pairs(const float* x, std::size_t n, std::byte* to) {
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint32_t word;
+    __builtin_memcpy(&word, x + i, sizeof word);
+    const std::uint32_t rounded = (word + 0x7fffu + (word >> 16 & 1u)) >> 16;
+    const bool number = (word & 0x7fffffffu) <= 0x7f800000u;
+    const auto half = static_cast<std::uint16_t>(number ? rounded : word >> 16 | 0x40u);
+    __builtin_memcpy(to + 2 * i, &half, sizeof half);
+  }
+}
+
+/// The step before a product: rounds its input into the node's workspace.
+template <typename S, Activations As>
 struct RoundActivations {
   struct Arguments {
     Ref x, out;
@@ -75,11 +112,17 @@ struct RoundActivations {
     const float* x = resolve_input<float>(a.x, context);
     std::byte* out = resolve<std::byte>(a.out, context);
     for (std::size_t row = tile.row; row < tile.row_end; ++row) {
-      std::byte* to = out + row * activation_row_bytes(a.k);
-      auto* bytes = reinterpret_cast<std::int8_t*>(to);
-      auto* units = reinterpret_cast<ActivationUnit*>(to + a.k);
-      for (std::size_t i = tile.column; i < tile.column_end; i += 32)
-        round_unit(x + row * a.k + i, bytes + i, units[i / 32]);
+      const float* from = x + row * a.k;
+      std::byte* to = out + row * activation_row_bytes(As, a.k);
+      if constexpr (As == Activations::pairs) {
+        round_pairs(from + tile.column, tile.column_end - tile.column, to + 2 * tile.column);
+        if (a.k % 2 != 0 && tile.column_end == a.k) __builtin_memset(to + 2 * a.k, 0, 2);
+      } else {
+        auto* bytes = reinterpret_cast<std::int8_t*>(to);
+        auto* units = reinterpret_cast<ActivationUnit*>(to + a.k);
+        for (std::size_t i = tile.column; i < tile.column_end; i += 32)
+          round_unit(from + i, bytes + i, units[i / 32]);
+      }
     }
   }
 

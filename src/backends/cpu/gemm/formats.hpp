@@ -13,7 +13,7 @@ namespace tacet::cpu {
 struct F32Format {
   static constexpr DType type = DType::f32;
   static constexpr char name[] = "f32";
-  static constexpr bool has_blocks = false;
+  static constexpr bool has_blocks = false, has_pairs = false;
   static constexpr std::size_t step = group_rows * 4;
   template <typename W>
   [[gnu::always_inline]] static typename W::F load(const std::byte* p, std::uint32_t lane) {
@@ -23,22 +23,19 @@ struct F32Format {
 struct F16Format {
   static constexpr DType type = DType::f16;
   static constexpr char name[] = "f16";
-  static constexpr bool has_blocks = false;
+  static constexpr bool has_blocks = false, has_pairs = false;
   static constexpr std::size_t step = group_rows * 2;
   template <typename W>
   [[gnu::always_inline]] static typename W::F load(const std::byte* p, std::uint32_t lane) {
     return W::load_f16(p + lane * 2);
   }
 };
+/// Words of two elements of a row; W has what takes them apart or multiplies them as they are.
 struct Bf16Format {
   static constexpr DType type = DType::bf16;
   static constexpr char name[] = "bf16";
-  static constexpr bool has_blocks = false;
-  static constexpr std::size_t step = group_rows * 2;
-  template <typename W>
-  [[gnu::always_inline]] static typename W::F load(const std::byte* p, std::uint32_t lane) {
-    return W::load_bf16(p + lane * 2);
-  }
+  static constexpr bool has_blocks = false, has_pairs = true;
+  static constexpr std::size_t step = group_rows * 4;
 };
 
 /// What the sums of a unit (or of its halves) are multiplied with, and what is added for each unit

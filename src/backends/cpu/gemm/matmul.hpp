@@ -24,7 +24,7 @@ struct WeightRef {
   std::uint32_t rows;
   std::size_t group_bytes, values_at;
   double element_bytes;
-  bool has_blocks;
+  Activations activations;
   BlockFunction multiply;
 
   template <typename S>
@@ -33,83 +33,103 @@ struct WeightRef {
   }
   template <typename S>
   [[gnu::always_inline]] double mac_seconds() const {
-    return has_blocks ? S::byte_mac_seconds : S::mac_seconds;
+    switch (activations) {
+      case Activations::bytes:
+        return S::byte_mac_seconds;
+      case Activations::pairs:
+        return S::pair_mac_seconds;
+      case Activations::floats:
+        break;
+    }
+    return S::mac_seconds;
   }
 };
 template <typename S>
-[[gnu::always_inline]] inline WeightRef weight_ref(const PlacedNode& node, std::size_t i) {
-  const ValueType& type = input(node.view, i);
+[[gnu::always_inline]] inline WeightRef weight_ref(const ValueType& type, const Ref& data) {
   const PackedType& packed = *packed_type(type.dtype);
   const std::size_t bytes = packed.group_bytes(width(type));
   return {
-      .data = node.inputs.data()[i],
+      .data = data,
       .rows = static_cast<std::uint32_t>(type.shape[0]),
       .group_bytes = bytes,
       .values_at = packed.values_at(width(type)),
       .element_bytes = static_cast<double>(bytes) / (static_cast<double>(width(type)) * group_rows),
-      .has_blocks = packed.has_blocks(),
+      .activations = activations_for<S>(packed),
       .multiply = block_function<S>(type.dtype, AllFormats{})};
 }
 
-/// The input of a product: as it is, and rounded to bytes if weights with blocks ask for it.
+/// The input of a product: as it is, and rounded as the weights ask for it.
 struct ProductInput {
-  Ref x, rounded;
+  Ref x, bytes, pairs;
   std::uint32_t k;
   bool selected;
 
-  [[gnu::always_inline]] std::size_t row_bytes(bool has_blocks) const {
-    return has_blocks ? activation_row_bytes(k) : k * sizeof(float);
+  [[gnu::always_inline]] const Ref& as(Activations activations) const {
+    return activations == Activations::bytes   ? bytes
+           : activations == Activations::pairs ? pairs
+                                               : x;
   }
   template <typename S>
   [[gnu::always_inline]] BlockCut cut(const WeightRef& weight, double matrices,
-                                      const RunArgs& run) const {
-    return cut_blocks<S>(weight.rows, live_rows(selected, run), k,
-                         matrices * weight.element_seconds<S>(), matrices * weight.mac_seconds<S>(),
-                         static_cast<double>(row_bytes(weight.has_blocks)));
+                                      std::uint32_t rows) const {
+    return cut_blocks<S>(weight.rows, rows, k, matrices * weight.element_seconds<S>(),
+                         matrices * weight.mac_seconds<S>(),
+                         static_cast<double>(activation_row_bytes(weight.activations, k)));
   }
   /// All of a block but where it goes to.
   [[gnu::always_inline]] Block block(const WeightRef& weight, const BlockPlace& place,
                                      const ChunkContext& context) const {
-    const Ref& from = weight.has_blocks ? rounded : x;
     Block b{};
     b.weights = resolve_input<std::byte>(weight.data, context) +
                 place.row / group_rows * weight.group_bytes;
     b.group_bytes = weight.group_bytes;
     b.values_at = weight.values_at;
     b.weight_rows = place.rows;
-    b.x_bytes = row_bytes(weight.has_blocks);
-    b.x = resolve_input<std::byte>(from, context) + place.column * b.x_bytes;
+    b.x_bytes = activation_row_bytes(weight.activations, k);
+    b.x = resolve_input<std::byte>(as(weight.activations), context) + place.column * b.x_bytes;
     b.x_rows = place.columns;
     b.k = k;
+    b.begin = place.begin;
+    b.end = place.end;
     return b;
   }
 };
 
-/// `weights` matrices come before x.
+/// Bytes of a product's activations in one form; 0 if none of its weights, which come before them,
+/// asks for it.
 template <typename S>
-[[gnu::always_inline]] inline ProductInput product_input(const PlacedNode& node,
-                                                         std::size_t weights) {
-  return {.x = node.inputs.data()[weights],
-          .rounded = node.workspace,
-          .k = width(input(node.view, weights)),
-          .selected = node.selected};
-}
-[[gnu::always_inline]] inline bool any_blocks(const NodeView& view, std::size_t weights) {
+[[gnu::always_inline]] inline std::size_t rounded_bytes(const NodeView& view, std::size_t weights,
+                                                        Activations as) {
+  const ValueType& x = input(view, weights);
   for (std::size_t i = 0; i < weights; ++i)
-    if (packed_type(input(view, i).dtype)->has_blocks()) return true;
-  return false;
+    if (activations_for<S>(*packed_type(input(view, i).dtype)) == as)
+      return static_cast<std::size_t>(x.shape[0]) * activation_row_bytes(as, width(x));
+  return 0;
 }
 template <typename S>
-[[gnu::always_inline]] inline void emit_rounding(const PlacedNode& node, std::size_t weights,
-                                                 const ProductInput& input, TapeBuilder& tape) {
-  if (any_blocks(node.view, weights))
-    RoundActivations<S>::emit({input.x, input.rounded, input.k, input.selected}, tape);
+[[gnu::always_inline]] inline std::size_t rounded_bytes(const NodeView& view, std::size_t weights) {
+  return rounded_bytes<S>(view, weights, Activations::bytes) +
+         rounded_bytes<S>(view, weights, Activations::pairs);
 }
-template <typename S, std::size_t Weights>
-std::size_t product_workspace(const NodeView& view) {
-  if (!any_blocks(view, Weights)) return 0;
-  const ValueType& x = input(view, Weights);
-  return static_cast<std::size_t>(x.shape[0]) * activation_row_bytes(width(x));
+/// The input of a node with so many weights, and the steps that round it.
+template <typename S>
+[[gnu::always_inline]] inline ProductInput emit_input(const PlacedNode& node, std::size_t weights,
+                                                      TapeBuilder& tape) {
+  ProductInput made{.x = node.inputs.data()[weights],
+                    .bytes = node.workspace,
+                    .pairs = node.workspace,
+                    .k = width(input(node.view, weights)),
+                    .selected = node.selected};
+  const std::size_t bytes = rounded_bytes<S>(node.view, weights, Activations::bytes);
+  made.pairs.offset += bytes;
+  if (bytes != 0)
+    RoundActivations<S, Activations::bytes>::emit({made.x, made.bytes, made.k, made.selected},
+                                                  tape);
+  if constexpr (S::Wide::has_pairs)
+    if (rounded_bytes<S>(node.view, weights, Activations::pairs) != 0)
+      RoundActivations<S, Activations::pairs>::emit({made.x, made.pairs, made.k, made.selected},
+                                                    tape);
+  return made;
 }
 
 template <typename Kind, typename Format>
@@ -132,7 +152,12 @@ struct Matmul {
   struct Arguments {
     Part parts[Parts];
     ProductInput input;
+    [[gnu::always_inline]] BlockCut cut(const Part& part, const RunArgs& run) const {
+      return input.cut<S>(part.weight, 1, live_rows(input.selected, run));
+    }
   };
+
+  static std::size_t workspace(const NodeView& view) { return rounded_bytes<S>(view, Parts); }
 
   static bool supports(const NodeView& view) {
     if (view.inputs.size() != Parts + 1 && view.inputs.size() != 2 * Parts + 1) return false;
@@ -147,17 +172,31 @@ struct Matmul {
   static std::uint32_t count(const void* arguments, const RunArgs& run) {
     const Arguments& a = *static_cast<const Arguments*>(arguments);
     std::uint32_t n = 0;
-    for (const Part& part : a.parts) n += a.input.template cut<S>(part.weight, 1, run).count();
+    for (const Part& part : a.parts) n += a.cut(part, run).count();
     return n;
+  }
+
+  static std::uint32_t needs(const void* arguments, const RunArgs& run, std::uint32_t index) {
+    const Arguments& a = *static_cast<const Arguments*>(arguments);
+    std::uint32_t first = 0, needed = 0;  // of a part; for the last round so far
+    for (const Part& part : a.parts) {
+      const BlockCut cut = a.cut(part, run);
+      const std::uint32_t blocks = cut.blocks(), rounds = cut.rounds();
+      const std::uint32_t round = least((index - first) / most(blocks, 1u), rounds - 1);
+      if (round != 0) needed = first + round * blocks;
+      first += cut.count();
+      if (index < first) break;
+    }
+    return needed;
   }
 
   static void chunk(const void* arguments, const ChunkContext& context, std::uint32_t index) {
     const Arguments& a = *static_cast<const Arguments*>(arguments);
     const Part* part = a.parts;
-    BlockCut cut = a.input.template cut<S>(part->weight, 1, *context.run);
+    BlockCut cut = a.cut(*part, *context.run);
     while (index >= cut.count()) {
       index -= cut.count();
-      cut = a.input.template cut<S>((++part)->weight, 1, *context.run);
+      cut = a.cut(*++part, *context.run);
     }
     const BlockPlace place = cut.place(index);
     const float* bias = resolve_input<float>(part->bias, context);
@@ -171,13 +210,12 @@ struct Matmul {
   static void emit(const PlacedNode& node, TapeBuilder& tape) {
     Arguments a{};
     for (std::size_t i = 0; i < Parts; ++i) {
-      a.parts[i].weight = weight_ref<S>(node, i);
+      a.parts[i].weight = weight_ref<S>(input(node.view, i), node.inputs.data()[i]);
       if (node.inputs.size() > Parts + 1) a.parts[i].bias = node.inputs.data()[Parts + 1 + i];
       a.parts[i].y = node.outputs.data()[i];
     }
-    a.input = product_input<S>(node, Parts);
-    emit_rounding<S>(node, Parts, a.input, tape);
-    tape.step(a, count, chunk);
+    a.input = emit_input<S>(node, Parts, tape);
+    tape.step(a, count, chunk, needs);
   }
 };
 
@@ -188,15 +226,29 @@ struct UpGate {
   struct Arguments {
     WeightRef gate, up;
     ProductInput input;
-    Ref y;
-    [[gnu::always_inline]] BlockCut cut(const RunArgs& run) const {
+    Ref y, up_sums;
+    [[gnu::always_inline]] BlockCut cut(std::uint32_t rows) const {
       const bool gate_is_slower = gate.mac_seconds<S>() + gate.element_seconds<S>() >
                                   up.mac_seconds<S>() + up.element_seconds<S>();
-      return input.cut<S>(gate_is_slower ? gate : up, 2, run);
+      return input.cut<S>(gate_is_slower ? gate : up, 2, rows);
+    }
+    [[gnu::always_inline]] BlockCut cut(const RunArgs& run) const {
+      return cut(live_rows(input.selected, run));
     }
   };
   /// A chunk holds the up products of so many pairs at a time.
   static constexpr std::uint32_t most_pairs = scratch_bytes / sizeof(float);
+
+  /// In rounds, the up products wait here; else they stay in a chunk's scratch.
+  static std::size_t workspace(const NodeView& view) {
+    Arguments a{};
+    a.gate = weight_ref<S>(input(view, 0), {});
+    a.up = weight_ref<S>(input(view, 1), {});
+    a.input.k = width(input(view, 2));
+    const auto rows = static_cast<std::uint32_t>(input(view, 2).shape[0]);
+    const std::size_t sums = a.cut(rows).rounds() == 1 ? 0 : std::size_t{rows} * a.gate.rows;
+    return rounded_bytes<S>(view, 2) + sums * sizeof(float);
+  }
 
   static bool supports(const NodeView& view) {
     if (view.inputs.size() != 3 || input(view, 2).dtype != DType::f32) return false;
@@ -207,6 +259,11 @@ struct UpGate {
 
   static std::uint32_t count(const void* arguments, const RunArgs& run) {
     return static_cast<const Arguments*>(arguments)->cut(run).count();
+  }
+
+  static std::uint32_t needs(const void* arguments, const RunArgs& run, std::uint32_t index) {
+    const BlockCut cut = static_cast<const Arguments*>(arguments)->cut(run);
+    return index / cut.blocks() * cut.blocks();
   }
 
   static void chunk(const void* arguments, const ChunkContext& context, std::uint32_t index) {
@@ -229,13 +286,19 @@ struct UpGate {
     a.gate.multiply(b);
     b = a.input.block(a.up, place, context);
     auto* up = reinterpret_cast<float*>(context.scratch);
-    b.y = up;
     b.y_stride = place.rows;
+    if (place.begin != 0 || place.end != a.input.k) {
+      b.y_stride = a.gate.rows;
+      up = resolve<float>(a.up_sums, context) + place.column * b.y_stride + place.row;
+    }
+    b.y = up;
     a.up.multiply(b);
+    if (place.end != a.input.k) return;
+    const std::size_t up_stride = b.y_stride;
     for (std::size_t r = 0; r < place.columns; ++r) {
       float* y = out + r * a.gate.rows;
-      const float* u = up + r * place.rows;
-      for_eights<S>(
+      const float* u = up + r * up_stride;
+      for_vectors<S>(
           0, place.rows, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
             store(y + i, S::mul(silu<S>(load(y + i)), load(u + i)));
           });
@@ -244,12 +307,13 @@ struct UpGate {
 
   static void emit(const PlacedNode& node, TapeBuilder& tape) {
     Arguments a{};
-    a.gate = weight_ref<S>(node, 0);
-    a.up = weight_ref<S>(node, 1);
-    a.input = product_input<S>(node, 2);
+    a.gate = weight_ref<S>(input(node.view, 0), node.inputs.data()[0]);
+    a.up = weight_ref<S>(input(node.view, 1), node.inputs.data()[1]);
+    a.input = emit_input<S>(node, 2, tape);
     a.y = node.outputs.data()[0];
-    emit_rounding<S>(node, 2, a.input, tape);
-    tape.step(a, count, chunk);
+    a.up_sums = node.workspace;
+    a.up_sums.offset += rounded_bytes<S>(node.view, 2);
+    tape.step(a, count, chunk, needs);
   }
 };
 

@@ -36,16 +36,19 @@ constexpr PackedType types[] = {
 // Vector v holds the four bytes of value group v (and v + 4 as high nibbles; in general every
 // vectors-th group).
 
-void put_bits(const std::uint8_t* q, unsigned shift, unsigned bits, std::byte* to) {
-  const unsigned vectors = bits;  // of 64 bytes; each byte holds 8 / bits values
-  const unsigned mask = (1U << bits) - 1;
-  for (unsigned v = 0; v < vectors; ++v)
-    for (unsigned i = 0; i < 4; ++i) {
-      unsigned byte = 0;
-      for (unsigned part = 0; part * bits < 8; ++part)
-        byte |= (q[4 * (v + part * vectors) + i] >> shift & mask) << (part * bits);
-      to[v * vector_bytes + i] = static_cast<std::byte>(byte);
-    }
+/// The words of 32 values, four each.
+using Words = std::uint32_t[8];
+
+template <unsigned Shift, unsigned Bits>
+void put_bits(const Words& q, std::byte* to) {
+  constexpr unsigned vectors = Bits;  // of 64 bytes; each byte holds 8 / Bits values
+  constexpr std::uint32_t mask = ((1U << Bits) - 1) * 0x01010101U;
+  for (unsigned v = 0; v < vectors; ++v) {
+    std::uint32_t word = 0;
+    for (unsigned part = 0; part * Bits < 8; ++part)
+      word |= (q[v + part * vectors] >> Shift & mask) << (part * Bits);
+    std::memcpy(to + v * vector_bytes, &word, sizeof word);
+  }
 }
 
 unsigned get_bits(const std::byte* from, unsigned value, unsigned bits) {
@@ -55,14 +58,13 @@ unsigned get_bits(const std::byte* from, unsigned value, unsigned bits) {
 }
 
 /// Stores 32 values of a row; `to` is the row's place in the unit.
-void put_unit(const std::uint8_t* q, unsigned bits, std::byte* to) {
-  unsigned shift = 0;
-  for (const unsigned plane : {8U, 4U, 2U, 1U}) {
-    if ((bits & plane) == 0) continue;
-    put_bits(q, shift, plane, to);
-    shift += plane;
-    to += plane * vector_bytes;
-  }
+template <unsigned Bits>
+void put_unit(const Words& q, std::byte* to) {
+  constexpr unsigned twos = Bits & 4U, ones = twos + (Bits & 2U);
+  if constexpr ((Bits & 8U) != 0) put_bits<0, 8>(q, to);
+  if constexpr ((Bits & 4U) != 0) put_bits<0, 4>(q, to);
+  if constexpr ((Bits & 2U) != 0) put_bits<twos, 2>(q, to + twos * vector_bytes);
+  if constexpr ((Bits & 1U) != 0) put_bits<ones, 1>(q, to + ones * vector_bytes);
 }
 
 unsigned get_value(const std::byte* from, unsigned value, unsigned bits) {
@@ -230,64 +232,98 @@ void scales_of(const BlockIQ4_XS& b, unsigned lane, std::byte* to) {
   }
 }
 
-/// One row into its place in a group.
-template <typename Block>
-void pack_row(const PackedType& type, const std::byte* row, std::size_t k, unsigned lane,
-              std::byte* group) {
-  std::byte* values = group + type.values_at(k) + lane * 4;
-  for (std::size_t i = 0; i < k / Block::size; ++i) {
-    Block block;
-    std::memcpy(&block, row + i * sizeof block, sizeof block);
-    scales_of(block, lane, group + i * scale_bytes(type.scales));
-    for (unsigned unit = 0; unit < Block::size / unit_elements; ++unit) {
-      std::uint8_t q[unit_elements];
-      values_of(block, unit, q);
-      put_unit(q, type.bits, values);
-      values += type.unit_bytes();
+constexpr const PackedType& packed_form(DType type) {
+  return *std::ranges::find(types, type, &PackedType::type);
+}
+
+/// Some elements of the first `count` rows of a group.
+struct PackedPart {
+  const std::byte* rows;
+  std::size_t row_bytes;
+  unsigned count;
+  std::size_t k, begin, end;
+  std::byte* group;
+};
+
+template <typename Block, DType Type>
+void pack_blocks(const PackedPart& part) {
+  constexpr PackedType type = packed_form(Type);
+  constexpr std::size_t units = Block::size / unit_elements;
+  for (std::size_t i = part.begin / Block::size; i < part.end / Block::size; ++i)
+    for (unsigned lane = 0; lane < part.count; ++lane) {
+      Block block;
+      std::memcpy(&block, part.rows + lane * part.row_bytes + i * sizeof block, sizeof block);
+      scales_of(block, lane, part.group + i * scale_bytes(type.scales));
+      std::byte* values = part.group + type.values_at(part.k) + i * units * type.unit_bytes();
+      for (unsigned unit = 0; unit < units; ++unit) {
+        std::uint8_t q[unit_elements];
+        Words words;
+        values_of(block, unit, q);
+        std::memcpy(words, q, sizeof q);
+        put_unit<type.bits>(words, values + unit * type.unit_bytes() + lane * 4);
+      }
     }
-  }
 }
 
-template <std::size_t Bytes>
-void pack_elements(const std::byte* row, std::size_t k, unsigned lane, std::byte* group) {
-  for (std::size_t i = 0; i < k; ++i)
-    std::memcpy(group + (i * group_rows + lane) * Bytes, row + i * Bytes, Bytes);
+/// Where element `i` of a row without blocks is, in elements.
+constexpr std::size_t element_at(std::size_t together, std::size_t i, unsigned lane) {
+  return (i / together * group_rows + lane) * together + i % together;
 }
 
-void pack_row(const PackedType& type, const std::byte* row, std::size_t k, unsigned lane,
-              std::byte* group) {
-  switch (type.type) {
+template <DType Type>
+void pack_elements(const PackedPart& part) {
+  constexpr PackedType type = packed_form(Type);
+  constexpr std::size_t bytes = type.bits / 8, together = type.together(), word = bytes * together;
+  constexpr std::size_t at_once = 32;  // whose vectors stay in the nearest cache
+  const std::size_t words = part.end / together;
+  for (std::size_t begin = part.begin / together; begin < words; begin += at_once)
+    for (unsigned lane = 0; lane < part.count; ++lane) {
+      const std::byte* from = part.rows + lane * part.row_bytes;
+      std::byte* to = part.group + lane * word;
+      const std::size_t end = std::min(begin + at_once, words);
+      for (std::size_t i = begin; i < end; ++i)
+        std::memcpy(to + i * group_rows * word, from + i * word, word);
+    }
+  for (std::size_t i = words * together; i < part.end; ++i)
+    for (unsigned lane = 0; lane < part.count; ++lane)
+      std::memcpy(part.group + element_at(together, i, lane) * bytes,
+                  part.rows + lane * part.row_bytes + i * bytes, bytes);
+}
+
+void pack(DType type, const PackedPart& part) {
+  switch (type) {
     case DType::f32:
-      return pack_elements<4>(row, k, lane, group);
+      return pack_elements<DType::f32>(part);
     case DType::f16:
+      return pack_elements<DType::f16>(part);
     case DType::bf16:
-      return pack_elements<2>(row, k, lane, group);
+      return pack_elements<DType::bf16>(part);
     case DType::q4_0:
-      return pack_row<BlockQ4_0>(type, row, k, lane, group);
+      return pack_blocks<BlockQ4_0, DType::q4_0>(part);
     case DType::q4_1:
-      return pack_row<BlockQ4_1>(type, row, k, lane, group);
+      return pack_blocks<BlockQ4_1, DType::q4_1>(part);
     case DType::q5_0:
-      return pack_row<BlockQ5_0>(type, row, k, lane, group);
+      return pack_blocks<BlockQ5_0, DType::q5_0>(part);
     case DType::q5_1:
-      return pack_row<BlockQ5_1>(type, row, k, lane, group);
+      return pack_blocks<BlockQ5_1, DType::q5_1>(part);
     case DType::q8_0:
-      return pack_row<BlockQ8_0>(type, row, k, lane, group);
+      return pack_blocks<BlockQ8_0, DType::q8_0>(part);
     case DType::q2_K:
-      return pack_row<BlockQ2_K>(type, row, k, lane, group);
+      return pack_blocks<BlockQ2_K, DType::q2_K>(part);
     case DType::q3_K:
-      return pack_row<BlockQ3_K>(type, row, k, lane, group);
+      return pack_blocks<BlockQ3_K, DType::q3_K>(part);
     case DType::q4_K:
-      return pack_row<BlockQ4_K>(type, row, k, lane, group);
+      return pack_blocks<BlockQ4_K, DType::q4_K>(part);
     case DType::q5_K:
-      return pack_row<BlockQ5_K>(type, row, k, lane, group);
+      return pack_blocks<BlockQ5_K, DType::q5_K>(part);
     case DType::q6_K:
-      return pack_row<BlockQ6_K>(type, row, k, lane, group);
+      return pack_blocks<BlockQ6_K, DType::q6_K>(part);
     case DType::iq4_nl:
-      return pack_row<BlockIQ4_NL>(type, row, k, lane, group);
+      return pack_blocks<BlockIQ4_NL, DType::iq4_nl>(part);
     case DType::iq4_xs:
-      return pack_row<BlockIQ4_XS>(type, row, k, lane, group);
+      return pack_blocks<BlockIQ4_XS, DType::iq4_xs>(part);
     case DType::mxfp4:
-      return pack_row<BlockMXFP4>(type, row, k, lane, group);
+      return pack_blocks<BlockMXFP4, DType::mxfp4>(part);
     case DType::i32:
       return;
   }
@@ -335,11 +371,11 @@ Step step_of(const PackedType& type, const std::byte* scales, std::size_t at, un
   return {1, 0};
 }
 
-void unpack_elements(DType type, const std::byte* group, unsigned lane, std::size_t begin,
-                     std::size_t end, float* out) {
-  const std::size_t bytes = type == DType::f32 ? 4 : 2;
+void unpack_elements(const PackedType& type, const std::byte* group, unsigned lane,
+                     std::size_t begin, std::size_t end, float* out) {
   for (std::size_t i = begin; i < end; ++i)
-    dequantize(type, group + (i * group_rows + lane) * bytes, {out + (i - begin), 1});
+    dequantize(type.type, group + element_at(type.together(), i, lane) * type.bits / 8,
+               {out + (i - begin), 1});
 }
 
 }  // namespace
@@ -357,15 +393,32 @@ std::size_t packed_bytes(const ValueType& matrix) noexcept {
 
 void pack_group(const ValueType& matrix, const std::byte* rows, std::size_t group,
                 std::byte* to) noexcept {
+  pack_part(matrix, rows, group, 0, static_cast<std::size_t>(matrix.shape.width()), to);
+}
+
+void pack_part(const ValueType& matrix, const std::byte* rows, std::size_t group, std::size_t begin,
+               std::size_t end, std::byte* to) noexcept {
   const PackedType& type = *packed_type(matrix.dtype);
   const auto k = static_cast<std::size_t>(matrix.shape.width());
-  const std::size_t first = group * group_rows;
-  const std::size_t count =
-      std::min<std::size_t>(group_rows, static_cast<std::size_t>(matrix.shape.rows()) - first);
-  const std::size_t bytes = row_bytes(matrix.dtype, k);
-  std::memset(to, 0, type.group_bytes(k));
-  for (unsigned lane = 0; lane < count; ++lane)
-    pack_row(type, rows + (first + lane) * bytes, k, lane, to);
+  const std::size_t first = group * group_rows, bytes = row_bytes(matrix.dtype, k);
+  const auto count = static_cast<unsigned>(
+      std::min<std::size_t>(group_rows, static_cast<std::size_t>(matrix.shape.rows()) - first));
+  const auto clear = [to](std::size_t from, std::size_t until) {
+    std::memset(to + from, 0, until - from);
+  };
+  // The bytes of rows that there are not, and those between and behind all.
+  const std::size_t scales = scale_bytes(type.scales), values = type.values_at(k);
+  const std::size_t values_from = values + type.values_bytes(begin);
+  const std::size_t values_until = values + type.values_bytes(end);
+  if (count < group_rows) {
+    clear(begin / type.block * scales, end / type.block * scales);
+    clear(values_from, values_until);
+  } else if (end % type.together() != 0) {
+    clear(values + type.values_bytes(end - 1), values_until);
+  }
+  if (begin == 0) clear(k / type.block * scales, values);
+  if (end == k) clear(values_until, type.group_bytes(k));
+  pack(matrix.dtype, {rows + first * bytes, bytes, count, k, begin, end, to});
 }
 
 void unpack_row(const ValueType& matrix, const std::byte* packed, std::size_t row,
@@ -374,7 +427,7 @@ void unpack_row(const ValueType& matrix, const std::byte* packed, std::size_t ro
   const auto k = static_cast<std::size_t>(matrix.shape.width());
   const std::byte* group = packed + row / group_rows * type.group_bytes(k);
   const auto lane = static_cast<unsigned>(row % group_rows);
-  if (!type.has_blocks()) return unpack_elements(type.type, group, lane, begin, end, out);
+  if (!type.has_blocks()) return unpack_elements(type, group, lane, begin, end, out);
   for (std::size_t at = begin; at < end; at += 16) {
     const std::byte* scales = group + at / type.block * scale_bytes(type.scales);
     const std::byte* unit =

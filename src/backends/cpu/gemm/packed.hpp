@@ -11,7 +11,9 @@ namespace tacet::cpu {
 // filled up with rows of zeros. One vector holds the same element of several rows, so a product is
 // summed up in order of the elements, whatever the instruction set and the number of activations.
 //
-// Types without blocks: element k of all 16 rows, then element k + 1.
+// Types without blocks: element k of all 16 rows, then element k + 1. BF16: elements k and k + 1 of
+// a row make a word, which is what one step of a product of pairs takes; the last one of an odd
+// number is beside a zero.
 //
 // Types with blocks: first the scales of the whole group, then its values. The values of 32
 // elements of a row are a unit. Value i of a unit is one of the four bytes i / 4 of its row: such a
@@ -65,6 +67,8 @@ struct PackedType {
   std::size_t block;        ///< elements of a row in a block; 1: no blocks
 
   constexpr bool has_blocks() const { return block > 1; }
+  /// Elements of a row that lie side by side, without blocks.
+  constexpr std::size_t together() const { return type == DType::bf16 ? 2 : 1; }
   /// Bytes of the values of 32 elements of a group, or of one element without blocks.
   constexpr std::size_t unit_bytes() const {
     return has_blocks() ? vector_bytes * bits : group_rows * bits / 8;
@@ -73,9 +77,13 @@ struct PackedType {
   constexpr std::size_t values_at(std::size_t k) const {
     return has_blocks() ? (k / block * scale_bytes(scales) + 63) / 64 * 64 : 0;
   }
+  /// Bytes of the values of a group's first `n` elements: whole blocks or all of them.
+  constexpr std::size_t values_bytes(std::size_t n) const {
+    const std::size_t elements = (n + together() - 1) / together() * together();
+    return (has_blocks() ? n / unit_elements : elements) * unit_bytes();
+  }
   constexpr std::size_t group_bytes(std::size_t k) const {
-    const std::size_t values = has_blocks() ? k / unit_elements * unit_bytes() : k * unit_bytes();
-    return (values_at(k) + values + 63) / 64 * 64;
+    return (values_at(k) + values_bytes(k) + 63) / 64 * 64;
   }
 };
 
@@ -89,6 +97,10 @@ std::size_t packed_bytes(const ValueType& matrix) noexcept;
 /// every byte of the group.
 void pack_group(const ValueType& matrix, const std::byte* rows, std::size_t group,
                 std::byte* to) noexcept;
+/// The same for the elements [begin, end) of its rows alone; `begin` is a multiple of 256, and so
+/// is `end` if there are more.
+void pack_part(const ValueType& matrix, const std::byte* rows, std::size_t group, std::size_t begin,
+               std::size_t end, std::byte* to) noexcept;
 
 /// Reads the elements [begin, end) of a row of a packed matrix as floats, the ones that
 /// `dequantize` gives. `begin` and `end` are multiples of the block.

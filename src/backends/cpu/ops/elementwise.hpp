@@ -32,7 +32,7 @@ struct Elementwise {
       const float* l = left + row * a.width;
       const float* r = Function::inputs == 1 ? l : a.b_is_row ? right : right + row * a.width;
       float* o = out + row * a.width;
-      for_eights<S>(
+      for_vectors<S>(
           tile.column, tile.column_end,
           [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
             store(o + i, Function::template apply<S>(load(l + i), load(r + i)));

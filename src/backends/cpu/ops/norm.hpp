@@ -19,7 +19,7 @@ template <typename S>
     s2 = S::fma(c, c, s2);
     s3 = S::fma(d, d, s3);
   }
-  for_eights<S>(
+  for_vectors<S>(
       i, n, [&](std::size_t j, auto load, auto) __attribute__((always_inline)) {
         const F a = load(x + j);
         s0 = S::fma(a, a, s0);
@@ -32,7 +32,7 @@ template <typename S>
 [[gnu::always_inline]] inline void norm(const float* x, const float* weight, std::size_t n,
                                         float epsilon, float* out) {
   const typename S::F factor = S::set(inverse_rms<S>(x, n, epsilon));
-  for_eights<S>(
+  for_vectors<S>(
       0, n, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
         store(out + i, S::mul(S::mul(load(x + i), factor), load(weight + i)));
       });
@@ -127,7 +127,7 @@ struct AddRmsNorm {
     float* normed = resolve<float>(a.normed, context);
     for (std::size_t row = index * step; row < end; ++row) {
       const std::size_t at = row * a.width;
-      for_eights<S>(
+      for_vectors<S>(
           at,
           at + a.width, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
             store(sums + i, S::add(load(left + i), load(right + i)));

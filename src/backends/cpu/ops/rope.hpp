@@ -85,7 +85,7 @@ template <typename S>
       out[2 * i + 1] = a * sines[i] + b * table[i];
     }
   } else {
-    for_eights<S>(
+    for_vectors<S>(
         0, pairs, [=](std::size_t i, auto load, auto store) __attribute__((always_inline)) {
           const typename S::F a = load(x + i), b = load(x + pairs + i);
           const typename S::F c = load(table + i), s = load(sines + i);

@@ -16,19 +16,21 @@ struct Avx2 {
   static constexpr std::uint32_t lanes = 8;
 
   // What a slow core does (2.5 GHz, one memory channel for all of its cores): chunks are cut by it.
-  static constexpr double mac_seconds = 1 / 20e9;       ///< a multiply-add of a large product
-  static constexpr double byte_mac_seconds = 1 / 25e9;  ///< the same of bytes
-  static constexpr double expand_seconds = 1 / 8e9;     ///< reading a weight for a product
-  static constexpr double byte_seconds = 1 / 8e9;       ///< a byte from main memory
-  static constexpr double element_seconds = 1.2e-9;     ///< an element of a simple op
+  static constexpr double mac_seconds = 1 / 20e9;          ///< a multiply-add of a large product
+  static constexpr double byte_mac_seconds = 1 / 25e9;     ///< the same of bytes
+  static constexpr double pair_mac_seconds = mac_seconds;  ///< of pairs of bfloat16
+  static constexpr double expand_seconds = 1 / 8e9;        ///< reading a weight for a product
+  static constexpr double byte_seconds = 1 / 8e9;          ///< a byte from main memory
+  static constexpr double element_seconds = 1.2e-9;        ///< an element of a simple op
 
   // Register tiles of dot products: weight rows x activation rows.
   static constexpr int tile_weights = 4;
   static constexpr int tile_rows = 3;
-  /// Eights of an attention's values that are summed in registers.
-  static constexpr int value_eights = 8;
+  /// Vectors of an attention's values that are summed in registers, a power of two.
+  static constexpr int value_vectors = 8;
 
   using Wide = Wide256;
+  using ForAttention = Avx2;
   using F = __m256;
 
   [[gnu::always_inline]] static F zero() { return _mm256_setzero_ps(); }
@@ -64,10 +66,6 @@ struct Avx2 {
   [[gnu::always_inline]] static F load_scaled_i8(const std::byte* p, std::size_t i, F scale) {
     const __m128i raw = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 8 * i));
     return _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(raw)), scale);
-  }
-  /// Asks for the memory at `p`, which need not exist.
-  [[gnu::always_inline]] static void prefetch(const std::byte* p) {
-    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
   }
   /// One IEEE half in all lanes.
   [[gnu::always_inline]] static F set_f16(const void* p) {

@@ -20,25 +20,25 @@ template <typename T>
   return a / b + (a % b != 0);
 }
 
-/// The first `n` (below 8) floats of `p`, zeros behind.
+/// The first `n` floats of `p`, fewer than a vector has, zeros behind.
 template <typename S>
 [[gnu::always_inline]] inline typename S::F load_part(const float* p, std::size_t n) {
-  float lanes[8] = {};
+  float lanes[S::lanes] = {};
   __builtin_memcpy(lanes, p, n * sizeof(float));
   return S::load(lanes);
 }
 template <typename S>
 [[gnu::always_inline]] inline void store_part(float* p, typename S::F a, std::size_t n) {
-  float lanes[8];
+  float lanes[S::lanes];
   S::store(lanes, a);
   __builtin_memcpy(p, lanes, n * sizeof(float));
 }
 
-/// Calls `body(i, load, store)` for the eights of [begin, end), the last of which may be a part.
+/// Calls `body(i, load, store)` for the vectors of [begin, end), the last of which may be a part.
 template <typename S, typename Body>
-[[gnu::always_inline]] inline void for_eights(std::size_t begin, std::size_t end, Body&& body) {
+[[gnu::always_inline]] inline void for_vectors(std::size_t begin, std::size_t end, Body&& body) {
   std::size_t i = begin;
-  for (; i + 8 <= end; i += 8)
+  for (; i + S::lanes <= end; i += S::lanes)
     body(
         i, [](const float* p) __attribute__((always_inline)) { return S::load(p); },
         [](float* p, typename S::F a) __attribute__((always_inline)) { S::store(p, a); });

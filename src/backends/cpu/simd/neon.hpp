@@ -18,15 +18,17 @@ struct BasicNeon {
   // See Avx2: a slow core of a phone.
   static constexpr double mac_seconds = 1 / 10e9;
   static constexpr double byte_mac_seconds = Dot ? 1 / 25e9 : 1 / 10e9;
+  static constexpr double pair_mac_seconds = mac_seconds;
   static constexpr double expand_seconds = 1 / 6e9;
   static constexpr double byte_seconds = 1 / 5e9;
   static constexpr double element_seconds = 2e-9;
 
   static constexpr int tile_weights = 4;
   static constexpr int tile_rows = 3;
-  static constexpr int value_eights = 8;
+  static constexpr int value_vectors = 8;
 
   using Wide = WideNeon<Dot>;
+  using ForAttention = BasicNeon;
   struct F {
     float32x4_t low, high;
   };
@@ -82,7 +84,6 @@ struct BasicNeon {
     return {vmulq_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))), scale.low),
             vmulq_f32(vcvtq_f32_s32(vmovl_high_s16(words)), scale.high)};
   }
-  [[gnu::always_inline]] static void prefetch(const std::byte* p) { __builtin_prefetch(p); }
   [[gnu::always_inline]] static F set_f16(const void* p) {
     std::uint16_t half;
     __builtin_memcpy(&half, p, sizeof half);

@@ -16,13 +16,14 @@ struct Portable {
   // See Avx2.
   static constexpr double mac_seconds = 1 / 2.5e9;
   static constexpr double byte_mac_seconds = 1 / 1e9;
+  static constexpr double pair_mac_seconds = mac_seconds;
   static constexpr double expand_seconds = 1 / 1.2e9;
   static constexpr double byte_seconds = 1 / 4e9;
   static constexpr double element_seconds = 4e-9;
 
   static constexpr int tile_weights = 2;
   static constexpr int tile_rows = 2;
-  static constexpr int value_eights = 4;
+  static constexpr int value_vectors = 4;
 
   using Lanes [[gnu::vector_size(16)]] = float;
   using Words [[gnu::vector_size(16)]] = std::uint32_t;
@@ -30,6 +31,7 @@ struct Portable {
   using Halves [[gnu::vector_size(8)]] = std::uint16_t;
   using Bytes [[gnu::vector_size(4)]] = std::int8_t;
   using Wide = WidePortable;
+  using ForAttention = Portable;
   struct F {
     Lanes low, high;
   };
@@ -77,7 +79,6 @@ struct Portable {
     return {__builtin_convertvector(__builtin_convertvector(low, Ints), Lanes) * scale.low,
             __builtin_convertvector(__builtin_convertvector(high, Ints), Lanes) * scale.high};
   }
-  [[gnu::always_inline]] static void prefetch(const std::byte*) {}
   [[gnu::always_inline]] static F set_f16(const void* p) {
     std::uint16_t half;
     __builtin_memcpy(&half, p, sizeof half);

@@ -13,6 +13,7 @@ struct Wide256 {
   static constexpr std::uint32_t lanes = 8;
   static constexpr int columns = 4;
   static constexpr bool any_byte = false;
+  static constexpr bool has_pairs = false;
 
   using F = __m256;
   using I = __m256i;
@@ -33,6 +34,13 @@ struct Wide256 {
   [[gnu::always_inline]] static F load_bf16(const std::byte* p) {
     const __m128i raw = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(raw), 16));
+  }
+  [[gnu::always_inline]] static F first_of_pairs(const std::byte* p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(load_b(p), 16));
+  }
+  [[gnu::always_inline]] static F second_of_pairs(const std::byte* p) {
+    const B high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+    return _mm256_castsi256_ps(_mm256_and_si256(load_b(p), high));
   }
   template <unsigned Shift, unsigned Mask>
   [[gnu::always_inline]] static F load_u8(const std::byte* p) {

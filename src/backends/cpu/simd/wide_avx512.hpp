@@ -13,6 +13,7 @@ struct Wide512 {
   static constexpr std::uint32_t lanes = 16;
   static constexpr int columns = 8;
   static constexpr bool any_byte = true;
+  static constexpr bool has_pairs = false;
 
   using F = __m512;
   using I = __m512i;
@@ -31,6 +32,13 @@ struct Wide512 {
   [[gnu::always_inline]] static F load_bf16(const std::byte* p) {
     const __m256i raw = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(raw), 16));
+  }
+  [[gnu::always_inline]] static F first_of_pairs(const std::byte* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(load_b(p), 16));
+  }
+  [[gnu::always_inline]] static F second_of_pairs(const std::byte* p) {
+    const B high = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+    return _mm512_castsi512_ps(_mm512_and_si512(load_b(p), high));
   }
   template <unsigned Shift, unsigned Mask>
   [[gnu::always_inline]] static F load_u8(const std::byte* p) {

@@ -14,6 +14,7 @@ struct WideNeon {
   static constexpr std::uint32_t lanes = 4;
   static constexpr int columns = 8;
   static constexpr bool any_byte = false;
+  static constexpr bool has_pairs = false;
 
   using F = float32x4_t;
   using I = int32x4_t;
@@ -33,6 +34,12 @@ struct WideNeon {
   }
   [[gnu::always_inline]] static F load_bf16(const std::byte* p) {
     return vreinterpretq_f32_u32(vshll_n_u16(load_halves(p), 16));
+  }
+  [[gnu::always_inline]] static F first_of_pairs(const std::byte* p) {
+    return vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_u8(load_b(p)), 16));
+  }
+  [[gnu::always_inline]] static F second_of_pairs(const std::byte* p) {
+    return vreinterpretq_f32_u8(vandq_u8(load_b(p), vreinterpretq_u8_u32(vdupq_n_u32(0xffff0000))));
   }
   template <unsigned Shift, unsigned Mask>
   [[gnu::always_inline]] static F load_u8(const std::byte* p) {

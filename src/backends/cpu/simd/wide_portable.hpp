@@ -15,6 +15,9 @@ struct WidePortable {
   static constexpr int columns = 2;
   /// Whether `dot_any` multiplies bytes up to 255 as they are; else it multiplies them less 128.
   static constexpr bool any_byte = true;
+  /// Whether there is `dot_pairs(sums, pairs, x)`, which adds, for each row, the products of its
+  /// pair of bfloat16 with the pair at `x`; else activations are multiplied as floats.
+  static constexpr bool has_pairs = false;
 
   using F [[gnu::vector_size(16)]] = float;
   using I [[gnu::vector_size(16)]] = std::int32_t;
@@ -39,10 +42,16 @@ struct WidePortable {
     return F{f16_to_f32(h[0]), f16_to_f32(h[1]), f16_to_f32(h[2]), f16_to_f32(h[3])};
   }
   [[gnu::always_inline]] static F load_bf16(const std::byte* p) {
-    using Words [[gnu::vector_size(16)]] = std::uint32_t;
     std::uint16_t h[4];
     __builtin_memcpy(h, p, sizeof h);
     return (F)(Words{h[0], h[1], h[2], h[3]} << 16);
+  }
+  /// The first, the second bfloat16 of each row's pair.
+  [[gnu::always_inline]] static F first_of_pairs(const std::byte* p) {
+    return (F)(load_words(p) << 16);
+  }
+  [[gnu::always_inline]] static F second_of_pairs(const std::byte* p) {
+    return (F)(load_words(p) & 0xffff0000u);
   }
   template <unsigned Shift, unsigned Mask>
   [[gnu::always_inline]] static F load_u8(const std::byte* p) {
@@ -88,6 +97,14 @@ struct WidePortable {
   /// The same for any bytes, see any_byte.
   [[gnu::always_inline]] static I dot_any(I sums, B bytes, const std::int8_t* x) {
     return dot(sums, bytes, x);
+  }
+
+ private:
+  using Words [[gnu::vector_size(16)]] = std::uint32_t;
+  [[gnu::always_inline]] static Words load_words(const std::byte* p) {
+    Words a;
+    __builtin_memcpy(&a, p, sizeof a);
+    return a;
   }
 };
 

@@ -1,0 +1,16 @@
+// The only file that is compiled for AVX-512 BF16: see simd/math.hpp for what that asks of what it
+// includes. fmt would emit parts of its own here.
+#undef FMT_HEADER_ONLY
+
+#include "backends/cpu/isa_tables.hpp"
+#include "backends/cpu/simd/avx512_bf16.hpp"
+#include "backends/cpu/table.hpp"
+
+namespace tacet::cpu {
+
+const CpuKernel* avx512_bf16_kernels(std::size_t& count) noexcept {
+  count = table<Avx512Bf16>.size();
+  return table<Avx512Bf16>.data();
+}
+
+}  // namespace tacet::cpu
