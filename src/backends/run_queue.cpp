@@ -123,6 +123,7 @@ void RunQueue::start_next() noexcept {
   // nothing.
   const std::lock_guard lock(mutex_);
   run->changed_.notify_all();
+  for (RunState* rider : run->riders_) rider->changed_.notify_all();
 }
 
 void RunQueue::raised(RunState& run) noexcept {
