@@ -68,7 +68,7 @@ TEST_P(Packed, RowsOfZerosFillTheLastGroup) {
 TEST_P(Packed, ThreadsPackTheSame) {
   Random random(fmt::format("threads {}", name(GetParam())));
   // Several parts of a row, and more groups than a run packs.
-  const Input matrix = op_tests::matrix(random, GetParam(), 821, width_for(GetParam(), 3601));
+  const Input matrix = op_tests::matrix(random, GetParam(), 2501, width_for(GetParam(), 3601));
   const auto packed = pack(matrix);
   for (const unsigned threads : {1U, 3U}) {
     const auto device = make_cpu_device({.threads = threads}).value();
