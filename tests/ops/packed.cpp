@@ -1,10 +1,12 @@
-// Packed matrices hold the numbers that rows hold.
+// Packed matrices hold the numbers that rows hold, whoever packs them.
 
 #include "backends/cpu/gemm/packed.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/cpu/cpu_device.hpp"
+#include "base/stop_state.hpp"
 #include "ops/cases.hpp"
 #include "types/convert.hpp"
 
@@ -61,6 +63,39 @@ TEST_P(Packed, RowsOfZerosFillTheLastGroup) {
   const ValueType whole{GetParam(), {16, width}};
   cpu::unpack_row(whole, packed.data(), 15, 0, row.size(), row.data());
   EXPECT_EQ(row, std::vector<float>(row.size()));
+}
+
+TEST_P(Packed, ThreadsPackTheSame) {
+  Random random(fmt::format("threads {}", name(GetParam())));
+  // Several parts of a row, and more groups than a run packs.
+  const Input matrix = op_tests::matrix(random, GetParam(), 2501, width_for(GetParam(), 3601));
+  const auto packed = pack(matrix);
+  for (const unsigned threads : {1U, 3U}) {
+    const auto device = make_cpu_device({.threads = threads}).value();
+    const auto buffer = device->arrange(matrix.type, matrix.bytes.data(), Layout::groups).value();
+    ASSERT_EQ(buffer->size(), packed.size());
+    EXPECT_TRUE(std::equal(packed.begin(), packed.end(), buffer->data())) << threads;
+  }
+}
+
+TEST(Packing, StopsAtEveryPoll) {
+  Random random("stops");
+  const Input matrix = op_tests::matrix(random, DType::q8_0, 821, 3616);
+  const auto device = make_cpu_device({.threads = 2}).value();
+  const auto arrange = [&](std::int64_t polls) {
+    auto count = std::make_shared<detail::PollCountdown>(polls);
+    const auto buffer = device->arrange(matrix.type, matrix.bytes.data(), Layout::groups,
+                                        detail::countdown_token(count));
+    EXPECT_EQ(buffer.has_value(), polls > 1000) << polls;
+    if (!buffer) {
+      EXPECT_EQ(buffer.error().code(), Code::stopped);
+    }
+    return polls - count->load();
+  };
+  const std::int64_t polls = arrange(1'000'000);
+  ASSERT_GT(polls, 100);
+  ASSERT_LT(polls, 1000);
+  for (std::int64_t n = 1; n < polls; n += 7) arrange(n);
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryType, Packed, testing::ValuesIn(weight_types),

@@ -19,9 +19,10 @@ struct Golden {
   bool shared = true;      ///< not in the project
 };
 
-/// llama.cpp rounds activations to half for f16 weights and to bfloat16 for BF16 ones, which we do
-/// not. For types with blocks both round them to 8 bits, each in its own way: both are up to 0.25
-/// from what double precision gives for these files.
+/// llama.cpp rounds activations to half for f16 weights, which we do not, and to bfloat16 for BF16
+/// ones, which we do where there are instructions for it. For types with blocks both round them to
+/// 8 bits, each in its own way: both are up to 0.25 from what double precision gives for these
+/// files.
 const Golden all_goldens[] = {
     {"f16", 0.02, 0.001, false}, {"BF16", 0.1, 0.02},   {"Q8_0", 0.5, 0.07, false},
     {"Q4_0", 0.5, 0.07},         {"Q4_1", 0.5, 0.07},   {"Q5_0", 0.5, 0.07},

@@ -1,6 +1,7 @@
 #include "backends/cpu/cpu_device.hpp"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -51,6 +52,13 @@ std::string processor_name() {
 class HostBuffer final : public Buffer {
  public:
   explicit HostBuffer(std::size_t bytes) : bytes_(bytes), size_(bytes) {}
+  /// Asks for huge pages, for what is read over and over; without them it works as well.
+  void ask_for_huge_pages() noexcept {
+    constexpr std::uintptr_t huge = 2u << 20;
+    const auto begin = (reinterpret_cast<std::uintptr_t>(bytes_.data()) + huge - 1) / huge * huge;
+    const auto end = (reinterpret_cast<std::uintptr_t>(bytes_.data()) + size_) / huge * huge;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  }
   /// Clears the memory, which makes it resident; false if the stop came first.
   bool clear(const StopToken& stop) noexcept {
     for (std::size_t at = 0; at < size_; at += clear_at_once) {
@@ -119,6 +127,7 @@ class CpuDevice final : public Device {
     const std::uint32_t at_once = groups_at_once(matrix);
     try {
       auto buffer = std::make_unique<HostBuffer>(bytes);
+      buffer->ask_for_huge_pages();
       for (std::uint32_t first = 0; first < groups; first += at_once) {
         TapeBuilder builder;
         builder.node("packing");
