@@ -545,11 +545,16 @@ TEST(Session, RandomStopsFromAnotherThreadLoseNothing) {
     const auto with_stop = [&](const auto& call) {
       StopSource source;
       const std::chrono::duration<double> delay(random.next() * longest_delay);
+      std::atomic<bool> there = false, go = false;
       std::thread asker([&] {
+        there = true;
+        while (!go) std::this_thread::yield();
         const auto until = Clock::now() + delay;
         while (Clock::now() < until) std::this_thread::yield();
         source.request_stop();
       });
+      while (!there) std::this_thread::yield();
+      go = true;
       const Outcome outcome = call(source.token());
       asker.join();
       stops += outcome.stopped();
