@@ -42,8 +42,9 @@ class PageTable {
   std::uint32_t reuse(std::uint32_t cell, std::span<const Token> tokens) noexcept;
   /// Offers the first whole pages of `tokens`, which are computed and committed, to other sessions.
   void offer(std::span<const Token> tokens) noexcept;
-  /// From now on no page is offered or reused: its cells do not follow from its tokens alone.
-  void keep_private() noexcept { private_ = true; }
+  /// While it is private no page is offered or reused: its cells do not follow from its tokens
+  /// alone, or are nobody's business.
+  void keep_private(bool is_private = true) noexcept { private_ = is_private; }
 
   /// The sequence of a run of `rows` rows behind the first `past` cells. Valid as long as the
   /// table.

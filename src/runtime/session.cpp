@@ -64,7 +64,7 @@ SessionImpl::SessionImpl(std::shared_ptr<const ModelImpl> model, const SessionOp
       sampler_(model_->config().vocabulary) {
   history_.reserve(context);
   set_positions_behind(0);
-  if (!options.share_prefix) pages_.keep_private();
+  pages_.keep_private(!options.share_prefix);
 }
 
 SessionImpl::~SessionImpl() {
@@ -394,6 +394,7 @@ Result<void> SessionImpl::truncate(std::uint32_t count) {
   computed_ = std::min(computed_, count);
   if (count != 0 && first_seen(count - 1) < pages_.first_cell()) computed_ = 0;
   pages_.truncate(computed_);
+  if (computed_ == 0) pages_.keep_private(!options_.share_prefix || plain_ != context_);
   if (logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
   text_ = {};
   return {};

@@ -438,6 +438,27 @@ TEST_F(Prefix, OthersMayChangeTheirMinds) {
   EXPECT_TRUE(Snapshot(*d) == alone(other));
 }
 
+TEST_F(Prefix, APageThatIsWrittenAgainIsNotFoundByWhatItHeld) {
+  auto a = session();
+  evaluate(*a, prompt_);
+  ASSERT_TRUE(a->truncate(40));
+  evaluate(*a, long_prompt(90, 7));
+  auto b = session();
+  EXPECT_EQ(evaluate(*b, prompt_).reused, 32U);
+  EXPECT_TRUE(Snapshot(*b) == alone(prompt_));
+}
+
+TEST_F(Prefix, IsSharedAgainAfterANewBeginning) {
+  auto a = session();
+  evaluate(*a, prompt_);
+  auto b = session();
+  evaluate(*b, long_prompt(100, 4));
+  ASSERT_TRUE(b->remove(40, 50, true, {}).done());
+  ASSERT_TRUE(b->truncate(0));
+  EXPECT_EQ(evaluate(*b, prompt_).reused, 128U);
+  EXPECT_TRUE(Snapshot(*b) == alone(prompt_));
+}
+
 TEST_F(Prefix, OfAStoppedPromptIsNotOffered) {
   auto a = session();
   for (std::int64_t n = 1; n < 400; n += 13) {

@@ -45,6 +45,7 @@ Result<double> seconds(const Model& model, const SessionOptions& options,
 Result<double> seconds_together(const Model& model, const BenchOptions& options,
                                 std::span<const Token> tokens) {
   std::vector<Session> sessions;
+  sessions.reserve(options.sessions);
   for (std::uint32_t i = 0; i < options.sessions; ++i) {
     Result<Session> session = model.new_session(options.session);
     if (!session) return fail(std::move(session));
@@ -53,6 +54,7 @@ Result<double> seconds_together(const Model& model, const BenchOptions& options,
   const Clock::time_point begin = Clock::now();
   for (const Token& token : tokens) {
     std::vector<SessionCall> calls;
+    calls.reserve(sessions.size());
     for (Session& session : sessions) calls.push_back({&session, {&token, 1}});
     Result<std::vector<Run>> runs = submit_together(calls);
     if (!runs) return fail(std::move(runs));

@@ -28,7 +28,6 @@ struct BasicNeon {
   static constexpr int value_vectors = 8;
 
   using Wide = WideNeon<Dot>;
-  using ForAttention = BasicNeon;
   struct F {
     float32x4_t low, high;
   };
@@ -121,7 +120,11 @@ struct BasicNeon {
   }
 };
 
-struct Neon : BasicNeon<false> {};
-struct Dotprod : BasicNeon<true> {};
+struct Neon : BasicNeon<false> {
+  using ForAttention = Neon;
+};
+struct Dotprod : BasicNeon<true> {
+  using ForAttention = Dotprod;
+};
 
 }  // namespace tacet::cpu
