@@ -24,7 +24,8 @@ bool worse(const Bpe::Scratch::Candidate& a, const Bpe::Scratch::Candidate& b) n
 
 }  // namespace
 
-Result<Bpe> Bpe::build(std::span<const std::string> merges, const PieceTable& texts) {
+Result<Bpe> Bpe::build(std::span<const std::string> merges, const TokenTable& tokens) {
+  const PieceTable& texts = tokens.texts;
   Bpe bpe;
   if (merges.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     return fail(Code::corrupt,
@@ -59,6 +60,7 @@ Result<Bpe> Bpe::build(std::span<const std::string> merges, const PieceTable& te
                          : !second ? right
                                    : std::string_view(joined)));
     }
+    if (!tokens.ordinary(*result)) continue;
     ranked.push_back({*first, *second, static_cast<std::int32_t>(rank), *result});
   }
   for (std::uint64_t seed = 0; seed < kHashSeeds; ++seed) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "text/piece_table.hpp"
 #include "text/stop_poll.hpp"
+#include "text/token_table.hpp"
 
 namespace tacet {
 
@@ -34,9 +34,9 @@ class Bpe {
   };
 
   /// Reads "left right" lines, best first. Of equal pairs the first counts. Fails with corrupt if a
-  /// line is not two pieces, if they or their concatenation are not in `texts`, and if the pairs
-  /// are made to collide.
-  static Result<Bpe> build(std::span<const std::string> merges, const PieceTable& texts);
+  /// line is not two pieces, if they or their concatenation are no tokens, and if the pairs are
+  /// made to collide. What text may not become, a control token for one, is not merged to.
+  static Result<Bpe> build(std::span<const std::string> merges, const TokenTable& tokens);
 
   /// Merges the tokens of one word, at most 2^31 - 1, and appends what comes out to `ids`. Ends
   /// early if `poll` fired.

@@ -8,7 +8,8 @@ ByteLevelBpe::ByteLevelBpe(std::shared_ptr<const TokenTable> tokens, PreTokenize
     : tokens_(std::move(tokens)), pre_(std::move(pre)), bpe_(std::move(bpe)) {
   for (std::size_t byte = 0; byte < byte_ids_.size(); ++byte) {
     const char raw = static_cast<char>(byte);
-    byte_ids_[byte] = tokens_->texts.find(to_byte_alphabet({&raw, 1})).value_or(-1);
+    const auto id = tokens_->texts.find(to_byte_alphabet({&raw, 1}));
+    byte_ids_[byte] = id && tokens_->ordinary(*id) ? *id : -1;
   }
 }
 
@@ -16,7 +17,7 @@ Result<ByteLevelBpe> ByteLevelBpe::build(const VocabularyData& data,
                                          std::shared_ptr<const TokenTable> tokens) {
   auto pre = PreTokenizer::build(data.pre);
   if (!pre) return fail(std::move(pre));
-  auto bpe = Bpe::build(data.merges, tokens->texts);
+  auto bpe = Bpe::build(data.merges, *tokens);
   if (!bpe) return fail(std::move(bpe));
   return ByteLevelBpe(std::move(tokens), std::move(*pre), std::move(*bpe));
 }

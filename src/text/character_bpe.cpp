@@ -10,7 +10,7 @@ CharacterBpe::CharacterBpe(std::shared_ptr<const TokenTable> tokens, Bpe bpe)
 
 Result<CharacterBpe> CharacterBpe::build(const VocabularyData& data,
                                          std::shared_ptr<const TokenTable> tokens) {
-  auto bpe = Bpe::build(data.merges, tokens->texts);
+  auto bpe = Bpe::build(data.merges, *tokens);
   if (!bpe) return fail(std::move(bpe));
   return CharacterBpe(std::move(tokens), std::move(*bpe));
 }

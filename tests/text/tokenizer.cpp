@@ -111,6 +111,25 @@ TEST(Tokenizer, takes_whole_words_where_the_models_do) {
       << "text must not become a control token";
 }
 
+TEST(Tokenizer, merges_to_nothing_that_text_may_not_become) {
+  VocabularyData data = small_vocabulary({{"a", "b"}, {"ab", "c"}});
+  EXPECT_EQ(make(data).encode("ab abc", false).value().size(), 3U);
+  const auto set = [&](const char* text, std::int32_t type) {
+    const auto found = std::find(data.tokens.begin(), data.tokens.end(), text);
+    data.token_types[static_cast<std::size_t>(found - data.tokens.begin())] = type;
+  };
+  for (const std::int32_t type : {2, 3, 5}) {  // unknown, control, unused
+    set("ab", type);
+    const Tokenizer tokenizer = make(data);
+    const Ids ids = tokenizer.encode("ab abc", false).value();
+    EXPECT_EQ(ids.size(), 6U) << type;
+    EXPECT_EQ(tokenizer.decode(ids), "ab abc") << type;
+  }
+  set("ab", 1);
+  set("a", 3);
+  EXPECT_FALSE(make(data).encode("a", false)) << "no token is left for it";
+}
+
 TEST(Tokenizer, first_of_equal_tokens_wins) {
   VocabularyData data = small_vocabulary({{"a", "b"}});
   data.tokens.emplace_back("ab");

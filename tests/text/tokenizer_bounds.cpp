@@ -33,6 +33,13 @@ PieceStore store_of(const std::vector<std::string>& texts) {
   return store;
 }
 
+TokenTable normal_tokens(const std::vector<std::string>& texts) {
+  return {.texts = PieceTable::build(store_of(texts)).value(),
+          .types = std::vector(texts.size(), TokenType::normal),
+          .scores = {},
+          .unknown = {}};
+}
+
 TEST(TokenizerBounds, PairsThatDifferInHighBitsOnly) {
   constexpr std::size_t kFirsts = 8000;
   constexpr std::size_t kSeconds = 63;
@@ -49,7 +56,7 @@ TEST(TokenizerBounds, PairsThatDifferInHighBitsOnly) {
     }
   }
   for (std::size_t k = 0; k < kSeconds; ++k) texts.push_back("b" + std::to_string(k));
-  const PieceTable table = PieceTable::build(store_of(texts)).value();
+  const TokenTable table = normal_tokens(texts);
   const Stopwatch watch;
   const auto bpe = Bpe::build(merges, table);
   EXPECT_LT(watch.seconds(), 2 * kSlower);
@@ -89,7 +96,7 @@ TEST(TokenizerBounds, PairsThatCollide) {
       texts.push_back(text(first) + text(second));
       merges.push_back(text(first) + " " + text(second));
     }
-    const PieceTable table = PieceTable::build(store_of(texts)).value();
+    const TokenTable table = normal_tokens(texts);
     const auto bpe = Bpe::build(merges, table);
     if (seeds == 1) {
       ASSERT_TRUE(bpe.has_value()) << "another seed helps";
