@@ -81,10 +81,10 @@ Result<void> hand_out(const Model& model, Result<Session> session, std::string s
   return {};
 }
 
-}  // namespace
-
-tacet_status tacet_session_create(tacet_model* model, const tacet_session_options* options,
-                                  tacet_session** session) {
+/// The door of calls that make a session of `model` through `make`, which is given the options.
+template <typename Make>
+tacet_status make_session(tacet_model* model, const tacet_session_options* options,
+                          tacet_session** session, const Make& make) {
   return door([&]() -> Result<void> {
     if (session == nullptr) return invalid("There is no place for the session; pass its address.");
     *session = nullptr;
@@ -92,19 +92,27 @@ tacet_status tacet_session_create(tacet_model* model, const tacet_session_option
     if (auto begun = call.begin(model); !begun) return begun;
     const auto given = read_options(options, session_options_size);
     if (!given) return tl::unexpected(given.error());
-    const auto k_type = kv_type(given->k_type);
-    const auto v_type = kv_type(given->v_type);
-    if (!k_type || !v_type) return tl::unexpected(k_type ? v_type.error() : k_type.error());
     std::string system = given->system != nullptr ? given->system : "";
     if (auto checked = check_utf8(system); !checked) return checked;
-    return hand_out(model->model,
-                    model->model.new_session({.context = given->context,
-                                              .k_type = *k_type,
-                                              .v_type = *v_type,
-                                              .window = given->window,
-                                              .share_prefix = given->private_prefix == 0}),
-                    std::move(system), session);
+    return hand_out(model->model, make(*given, call), std::move(system), session);
   });
+}
+
+}  // namespace
+
+tacet_status tacet_session_create(tacet_model* model, const tacet_session_options* options,
+                                  tacet_session** session) {
+  const auto make = [&](const tacet_session_options& given, const Call&) -> Result<Session> {
+    const auto k_type = kv_type(given.k_type);
+    const auto v_type = kv_type(given.v_type);
+    if (!k_type || !v_type) return tl::unexpected(k_type ? v_type.error() : k_type.error());
+    return model->model.new_session({.context = given.context,
+                                     .k_type = *k_type,
+                                     .v_type = *v_type,
+                                     .window = given.window,
+                                     .share_prefix = given.private_prefix == 0});
+  };
+  return make_session(model, options, session, make);
 }
 
 void tacet_session_free(tacet_session* session) {
@@ -205,20 +213,11 @@ tacet_status tacet_session_restore(tacet_model* model, const char* path,
                                    const tacet_session_options* options,
                                    const volatile unsigned char* stop_byte,
                                    tacet_session** session) {
-  return door([&]() -> Result<void> {
-    if (session == nullptr) return invalid("There is no place for the session; pass its address.");
-    *session = nullptr;
-    Call call;
-    if (auto begun = call.begin(model); !begun) return begun;
-    const auto given = read_options(options, session_options_size);
-    if (!given) return tl::unexpected(given.error());
+  const auto make = [&](const tacet_session_options& given, const Call& call) -> Result<Session> {
     if (path == nullptr) return invalid("The path is NULL; pass that of a saved session.");
-    std::string system = given->system != nullptr ? given->system : "";
-    if (auto checked = check_utf8(system); !checked) return checked;
-    return hand_out(model->model,
-                    model->model.restore_session(path, given->context, call.stop(stop_byte)),
-                    std::move(system), session);
-  });
+    return model->model.restore_session(path, given.context, call.stop(stop_byte));
+  };
+  return make_session(model, options, session, make);
 }
 
 tacet_status tacet_session_fork(tacet_session* session, tacet_session** fork) {
