@@ -121,7 +121,8 @@ class Sessions(Case):
         self.succeeds("run", "--session", kept, "What is 17 + 25?")
         before = kept.read_bytes()
         other = program.ROOT / "models/tiny-chat-f16.gguf"
-        self.refuses(2, "--system", "run", "--session", kept, "--system", "Be brief.", "More.")
+        for option in (["--system", "Be brief."], ["--kv", "q8_0"], ["--window", "50"]):
+            self.refuses(2, "settled when", "run", "--session", kept, *option, "More.")
         self.refuses(2, "--raw", "run", "--raw", "--session", kept, "More.")
         self.refuses(2, "another model", "run", "-m", other, "--session", kept, "More.")
         self.assertEqual(kept.read_bytes(), before)

@@ -1,6 +1,7 @@
 #include "tacet/conversation.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/result.hpp"
 #include "tacet/console.hpp"
@@ -101,11 +102,20 @@ Result<Answer> Conversation::ask(std::string_view text, const GenerateOptions& o
     return fail(std::move(prompt));
   }
   const auto before = static_cast<std::uint32_t>(session_.tokens().size());
+  std::optional<Session> whole;  // as it was, if older tokens have to make room
+  if (options.shift && before + prompt->size() > session_.context()) {
+    Result<Session> copy = session_.fork();
+    if (!copy) return fail(std::move(copy));
+    whole = std::move(*copy);
+  }
   Answer result = answer(*prompt, options, on_text, stop);
   if (result.text.empty() && !result.outcome.done()) {
     messages_.pop_back();
-    Result<void> cut_back = session_.truncate(before);
-    if (!cut_back) return fail(std::move(cut_back));
+    if (whole) {
+      session_ = std::move(*whole);
+    } else if (Result<void> cut_back = session_.truncate(before); !cut_back) {
+      return fail(std::move(cut_back));
+    }
     return result;
   }
   held_ = joined(*parts) + result.text;

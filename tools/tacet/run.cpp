@@ -156,11 +156,13 @@ Result<Conversation> open_conversation(const Model& model, const RunOptions& opt
   std::error_code unknown;
   if (options.file.empty() || !std::filesystem::exists(options.file, unknown))
     return Conversation::start(model, options.session, options.system);
-  if (!options.system.empty())
-    return fail(
-        Code::invalid_argument,
-        "--system has no place in a conversation that goes on; leave it out, or name another "
-        "file.");
+  const SessionOptions& asked = options.session;
+  const SessionOptions usual;
+  if (!options.system.empty() || asked.window != usual.window || asked.k_type != usual.k_type ||
+      asked.v_type != usual.v_type)
+    return fail(Code::invalid_argument,
+                "--system, --kv and --window are settled when a conversation begins; leave them "
+                "out, or name another file.");
   auto conversation = Conversation::restore(model, options.file, options.session.context, stop);
   if (!conversation || conversation->session().tokens().empty() ||
       conversation->raw() == options.raw)
