@@ -199,7 +199,8 @@ class Session {
   /// keeps its keys and values, which were computed with the forgotten tokens in sight, and its
   /// positions: the model sees a gap. With `close_gap` the tokens before `begin` move up to what
   /// comes behind: they are computed again at their new positions, as a prompt of `begin` tokens.
-  /// Atomic. Logits are not readable until the next evaluate or generate.
+  /// Atomic. Logits are not readable until the next evaluate or generate, which computes the last
+  /// token anew.
   Outcome remove(std::uint32_t begin, std::uint32_t end, bool close_gap = false,
                  const StopToken& stop = {});
   /// Writes all of the session to a file, whole or not at all: tokens, keys and values, logits,

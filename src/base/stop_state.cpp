@@ -82,6 +82,8 @@ bool StopState::fire(StopReason reason, Clock::time_point when) noexcept {
 StopReason StopState::reason() const noexcept {
   if (const StopReason reason = fired(); reason != StopReason::none) return reason;
   if (byte_ != nullptr && is_set(byte_)) return StopReason::requested;
+  if (countdown_ && countdown_->fetch_sub(1, std::memory_order_relaxed) <= 1)
+    return StopReason::requested;
   if (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_)
     return StopReason::deadline;
   for (const auto& link : links_)

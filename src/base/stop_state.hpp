@@ -121,8 +121,8 @@ class StopState : public std::enable_shared_from_this<StopState> {
   std::shared_ptr<PollCountdown> countdown_;
 };
 
-/// A token for tests that fires at the n-th poll of the run that carries it, counting `*polls`
-/// down.
+/// A token for tests that fires at the n-th look at it, by a run that carries it or by
+/// `stop_requested`, counting `*polls` down.
 StopToken countdown_token(std::shared_ptr<PollCountdown> polls);
 
 }  // namespace tacet::detail

@@ -63,17 +63,21 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
       deliver(text_.take_held());
       return outcome;
     }
-    if (stop.possible() && stop.stop_requested()) {
-      return stopped_between_runs(stop);
-    }
-    if (computed_ < history_.size() || logits_ == nullptr) {
+    if (stop.possible() && stop.stop_requested()) return stopped_between_runs(stop);
+    const std::uint32_t computed = computed_;
+    const bool had_logits = logits_ != nullptr;
+    const bool decodes = computed < history_.size() || !had_logits;
+    // What is computed for a token that is not delivered is undone.
+    const auto give_up = [&](Outcome ended) {
+      if (decodes) undo_decode(computed, had_logits);
+      return ended;
+    };
+    if (decodes) {
       Outcome step = decode(stop);
       if (!step.done()) return step;
     }
     const auto token = sampler_.choose(*logits_, history_, options.sampler, random, stop);
-    if (!token) {
-      return stopped_between_runs(stop);
-    }
+    if (!token) return give_up(stopped_between_runs(stop));
     const Tokenizer& tokenizer = model_->tokenizer();
     if (tokenizer.is_end(*token)) {
       outcome.finish = Finish::end_token;
@@ -82,7 +86,7 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
     }
     if (history_.size() == context_ && options.shift) {
       Outcome shifted = shift(*options.shift, stop);
-      if (!shifted.done()) return shifted;
+      if (!shifted.done()) return give_up(std::move(shifted));
     } else if (history_.size() == context_) {
       deliver(text_.take_held());  // its tokens are committed
       set_failed(outcome,
@@ -91,7 +95,7 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
                            "The context of {} tokens is full; start a new session, or use a larger "
                            "context.",
                            context_)));
-      return outcome;
+      return give_up(std::move(outcome));
     }
     TextStream text = text_;
     const TextStream::Step step = text.feed(tokenizer.piece(*token, options.special), options.stop);

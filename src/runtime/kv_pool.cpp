@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/checksum.hpp"
+
 namespace tacet {
 
 namespace {
@@ -49,9 +51,10 @@ void KvPool::take_free(Page& page) noexcept {
   --free_;
 }
 
-/// Adds a free page from the device.
-Result<void> KvPool::add_page(const StopToken& stop) {
-  pages_.reserve(pages_.size() + 1);
+/// Makes a page of `buffer` known, as the caller's. With the lock held.
+std::byte* KvPool::add_page(std::unique_ptr<Buffer> buffer) {
+  if (pages_.size() == pages_.capacity())
+    pages_.reserve(std::max<std::size_t>(16, 2 * pages_.size()));
   auto page = std::make_unique<Page>();
   if (pages_.size() >= buckets_.size()) {
     buckets_.assign(std::max<std::size_t>(16, 2 * buckets_.size()), nullptr);
@@ -61,26 +64,31 @@ Result<void> KvPool::add_page(const StopToken& stop) {
       named->next_named = std::exchange(first, named.get());
     }
   }
-  auto buffer = device_.allocate(page_bytes_, "a page of the KV cache", stop);
-  if (!buffer) return fail(std::move(buffer));
-  page->buffer = std::move(*buffer);
-  push_free(*page);
-  const auto place =
-      std::ranges::lower_bound(pages_, page->buffer->data(), std::less<>{},
-                               [](const auto& other) { return other->buffer->data(); });
+  std::byte* data = buffer->data();
+  page->buffer = std::move(buffer);
+  page->uses = 1;
+  const auto place = std::ranges::lower_bound(
+      pages_, data, std::less<>{}, [](const auto& other) { return other->buffer->data(); });
   pages_.insert(place, std::move(page));
-  return {};
+  return data;
 }
 
 Result<std::byte*> KvPool::allocate(const StopToken& stop) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (first_free_ != nullptr) {
+      Page& page = *first_free_;
+      take_free(page);
+      forget_name(page);
+      page.uses = 1;
+      return page.buffer->data();
+    }
+  }
+  // Clearing a page takes a while, and others are not to wait for it.
+  auto buffer = device_.allocate(page_bytes_, "a page of the KV cache", stop);
+  if (!buffer) return fail(std::move(buffer));
   const std::lock_guard lock(mutex_);
-  if (first_free_ == nullptr)
-    if (auto added = add_page(stop); !added) return fail(std::move(added));
-  Page& page = *first_free_;
-  take_free(page);
-  forget_name(page);
-  page.uses = 1;
-  return page.buffer->data();
+  return add_page(std::move(*buffer));
 }
 
 void KvPool::share(std::byte* page) noexcept {
@@ -148,12 +156,8 @@ Result<void> KvPool::copy_cells(std::byte* to, std::uint32_t to_cell, const std:
 }
 
 KvPool::Page*& KvPool::bucket(PageName before, std::span<const Token> tokens) noexcept {
-  // FNV-1a over words (Fowler, Noll, Vo), folded. Names are compared in full, so a poor hash costs
-  // time only.
-  std::uint64_t hash = 0xcbf29ce484222325U ^ before;
-  for (const Token token : tokens)
-    hash = (hash ^ static_cast<std::uint32_t>(token)) * 0x100000001b3U;
-  return buckets_[(hash ^ hash >> 32) % buckets_.size()];
+  // Names are compared in full: two of the same bucket cost time only.
+  return buckets_[checksum(std::as_bytes(tokens), before) % buckets_.size()];
 }
 
 KvPool::Page* KvPool::find_named(PageName before, std::span<const Token> tokens) noexcept {

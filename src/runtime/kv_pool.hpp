@@ -46,8 +46,7 @@ class KvPool {
   /// copy, with one use of the original given up. Code::stopped, and nothing happened, if `stop`
   /// fired.
   Result<std::byte*> own(std::byte* page, const StopToken& stop = {});
-  /// Copies whole pages' worth of memory, or cells of every layer and head from one page into
-  /// another, looking at the stop.
+  /// Copies a page, or cells of every layer and head of it, looking at the stop.
   Result<void> copy_page(std::byte* to, const std::byte* from, const StopToken& stop) const;
   Result<void> copy_cells(std::byte* to, std::uint32_t to_cell, const std::byte* from,
                           std::uint32_t from_cell, std::uint32_t cells,
@@ -79,7 +78,7 @@ class KvPool {
     Page* previous_free = nullptr;
   };
   Page& page_at(const std::byte* data) const noexcept;
-  Result<void> add_page(const StopToken& stop);
+  std::byte* add_page(std::unique_ptr<Buffer> buffer);
   void push_free(Page& page) noexcept;
   void take_free(Page& page) noexcept;
   Page*& bucket(PageName before, std::span<const Token> tokens) noexcept;

@@ -113,32 +113,30 @@ Result<std::byte*> PageTable::compose(const PageTable& head, std::uint32_t begin
 
 Result<PageTable> PageTable::join(const PageTable& head, std::uint32_t begin, const PageTable& tail,
                                   std::uint32_t end, std::uint32_t cells, const StopToken& stop) {
-  PageTable joined = head.fork(begin);
-  const std::uint32_t total = begin + cells - end;
-  const bool in_step = (end - begin) % page_tokens == 0;
-  joined.truncate(begin / page_tokens * page_tokens);  // the page at the seam is composed
-  for (std::uint32_t first = begin / page_tokens * page_tokens; first < total;
-       first += page_tokens) {
-    const bool from_tail = first >= begin && in_step;
-    std::byte* page = nullptr;
-    if (from_tail || total <= begin) {
-      page = from_tail ? tail.pages_[(first - begin + end) / page_tokens]
-                       : head.pages_[first / page_tokens];
-      if (page != nullptr) joined.pool_->share(page);
+  PageTable joined(head.pool_, head.context(), head.root_);
+  joined.private_ = head.private_;
+  const std::uint32_t total = begin + cells - end, moved = end - begin;
+  for (std::uint32_t first = 0; first < total; first += page_tokens) {
+    if (stop.stop_requested()) return fail(Code::stopped, "The copy of pages was stopped.");
+    const std::uint32_t last = std::min(first + page_tokens, total);
+    const bool of_head = last <= begin;
+    // Where the page's last cell is now; if even that was given up, so were all.
+    std::byte* page =
+        of_head ? head.pages_[first / page_tokens] : tail.pages_[(last - 1 + moved) / page_tokens];
+    if (page != nullptr && (of_head || (first >= begin && moved % page_tokens == 0))) {
+      joined.pool_->share(page);
+    } else if (page != nullptr) {
+      auto composed = joined.compose(head, begin, tail, end, first, last, stop);
+      if (!composed) return fail(std::move(composed));
+      page = *composed;
     } else {
-      const std::uint32_t last = std::min(first + page_tokens, total);
-      const std::uint32_t seen = last <= begin ? last - 1 : last - 1 - begin + end;
-      const PageTable& source = last <= begin ? head : tail;
-      // If even its last cell was given up, so were all.
-      if (source.pages_[seen / page_tokens] != nullptr) {
-        auto composed = joined.compose(head, begin, tail, end, first, last, stop);
-        if (!composed) return fail(std::move(composed));
-        page = *composed;
-      }
+      ++joined.released_;
     }
-    if (page == nullptr && joined.released_ == joined.pages_.size()) ++joined.released_;
     joined.pages_.push_back(page);
   }
+  const auto named = std::min<std::size_t>(head.names_.size(), begin / page_tokens);
+  joined.names_.assign(head.names_.begin(),
+                       head.names_.begin() + static_cast<std::ptrdiff_t>(named));
   return joined;
 }
 

@@ -1,41 +1,23 @@
 #include <algorithm>
-#include <limits>
-#include <numeric>
 
 #include "runtime/session_impl.hpp"
 
 namespace tacet::detail {
 
-/// The first cell that the token at `cell` sees.
-std::uint32_t SessionImpl::first_seen(std::uint32_t cell) const noexcept {
-  if (options_.window == 0) return 0;
-  const std::int64_t before = std::int64_t{positions_[cell]} - options_.window;
-  const auto cells = std::span(positions_).first(cell);
-  return static_cast<std::uint32_t>(std::ranges::upper_bound(cells, before) - cells.begin());
-}
-
-/// Lets the positions of the cells behind the first `count` go on from those.
-void SessionImpl::set_positions_behind(std::uint32_t count) noexcept {
-  if (count <= plain_) plain_ = context_;
-  const std::int32_t next = count == 0 ? 0 : positions_[count - 1] + 1;
-  std::iota(positions_.begin() + count, positions_.end(), next);
-}
-
 /// Forgets tokens of the middle, and their cells, as far as they are computed.
 Outcome SessionImpl::cut_out(std::uint32_t begin, std::uint32_t end, bool close_gap,
                              const StopToken& stop) {
-  const std::int32_t gap = positions_[end] - positions_[begin];
-  if (positions_.back() > std::numeric_limits<std::int32_t>::max() - 2 * gap)
+  const auto held = static_cast<std::uint32_t>(history_.size());
+  if (!positions_.have_room(held, context_))
     return not_started(
         Error(Code::context_full, "The session has used up its positions; begin a new one."));
   const std::uint32_t first = std::min(begin, computed_), last = std::min(end, computed_);
   const bool moves = close_gap && first != 0;
+  Positions left = positions_.without(begin, end, held, close_gap);
   std::unique_ptr<SessionImpl> moved;
   if (moves) {
     moved.reset(new SessionImpl(model_, options_, context_));
-    for (std::uint32_t cell = 0; cell < first; ++cell)
-      moved->positions_[cell] = positions_[cell] + gap;
-    moved->plain_ = 0;
+    moved->positions_ = Positions(left);
     moved->pages_.keep_private();
     Outcome computed = moved->evaluate(std::span(history_).first(first), stop, {});
     computed.tokens = 0;
@@ -49,14 +31,8 @@ Outcome SessionImpl::cut_out(std::uint32_t begin, std::uint32_t end, bool close_
   }
   pages_.adopt(std::move(*joined));
   computed_ -= last - first;
-  if (close_gap)
-    for (std::uint32_t cell = 0; cell < begin; ++cell) positions_[cell] += gap;
-  plain_ = close_gap ? 0 : std::min(plain_, begin);
-  positions_.erase(positions_.begin() + begin, positions_.begin() + end);
+  positions_ = std::move(left);
   history_.erase(history_.begin() + begin, history_.begin() + end);
-  positions_.resize(context_);
-  const auto kept = static_cast<std::uint32_t>(history_.size());
-  std::iota(positions_.begin() + kept, positions_.end(), positions_[kept - 1] + 1);
   Outcome outcome;
   outcome.tokens = end - begin;
   return outcome;
@@ -80,7 +56,10 @@ Outcome SessionImpl::remove(std::uint32_t begin, std::uint32_t end, bool close_g
     return outcome;
   }
   outcome = cut_out(begin, end, close_gap, stop);
-  if (outcome.done() && logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
+  if (!outcome.done()) return outcome;
+  // The last token is computed anew, as it is seen now.
+  computed_ = std::min(computed_, static_cast<std::uint32_t>(history_.size()) - 1);
+  if (logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
   return outcome;
 }
 

@@ -10,18 +10,13 @@ namespace {
 
 /// A page of whose cells only the first `cells` are kept: what others left behind them is not
 /// anybody's to read.
-std::vector<std::byte> first_cells(const KvPool& pool, const std::byte* page, std::uint32_t cells) {
-  std::vector<std::byte> copy(page, page + pool.page_bytes());
-  const std::size_t left = KvPool::page_tokens - cells;
-  for (const KvLayer& layer : pool.layers()) {
-    const std::size_t k = row_bytes(layer.k_type, layer.k_head_size);
-    const std::size_t v = row_bytes(layer.v_type, layer.v_head_size);
-    for (std::uint32_t head = 0; head < layer.heads; ++head) {
-      const std::size_t first = std::size_t{head} * KvPool::page_tokens + cells;
-      std::memset(copy.data() + layer.k_offset + first * k, 0, left * k);
-      std::memset(copy.data() + layer.v_offset + first * v, 0, left * v);
-    }
-  }
+Result<std::unique_ptr<Buffer>> first_cells(Device& device, const KvPool& pool,
+                                            const std::byte* page, std::uint32_t cells,
+                                            const StopToken& stop) {
+  auto copy = device.allocate(pool.page_bytes(), "the last page of a saved session", stop);
+  if (!copy) return copy;
+  if (auto copied = pool.copy_cells((*copy)->data(), 0, page, 0, cells, stop); !copied)
+    return fail(std::move(copied));
   return copy;
 }
 
@@ -72,15 +67,18 @@ Result<void> SessionImpl::save(const std::string& path, const StopToken& stop,
   image.character = text_.character();
   image.note = note;
   image.tokens = history_;
-  if (plain_ < history_.size()) image.positions = std::span(positions_).first(history_.size());
+  image.positions = positions_.of_run(static_cast<std::uint32_t>(history_.size()));
   image.logits = logits();
   const auto pages = pages_.sequence(computed_, 0).pages;
-  std::vector<std::byte> last;
+  const std::size_t whole = computed_ / KvPool::page_tokens;
+  std::unique_ptr<Buffer> last;
+  if (const std::uint32_t cells = computed_ % KvPool::page_tokens; cells != 0) {
+    auto copied = first_cells(model_->device(), pool, pages[whole], cells, stop);
+    if (!copied) return fail(std::move(copied));
+    last = std::move(*copied);
+  }
   const auto page = [&](std::size_t i) -> std::span<const std::byte> {
-    const std::uint32_t cells = computed_ - static_cast<std::uint32_t>(i) * KvPool::page_tokens;
-    if (cells >= KvPool::page_tokens) return {pages[i], pool.page_bytes()};
-    last = first_cells(pool, pages[i], cells);
-    return last;
+    return {i < whole ? pages[i] : last->data(), pool.page_bytes()};
   };
   return write_session_file(path, image, page, stop);
 }
@@ -122,11 +120,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::restore(
                 path);
   if (note != nullptr) *note = image.note;
   s.history_.assign(image.tokens.begin(), image.tokens.end());
-  if (!image.positions.empty()) {
-    std::ranges::copy(image.positions, s.positions_.begin());
-    s.plain_ = 0;
-    s.set_positions_behind(static_cast<std::uint32_t>(image.positions.size()));
-  }
+  s.positions_ = Positions(context, image.positions);
   // A file can say anything; what others share comes from their tokens alone.
   s.pages_.keep_private();
   s.pages_.start_at(image.first_page);
@@ -137,8 +131,8 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::restore(
     return fail(std::move(prepared));
   const auto pages = s.pages_.sequence(image.computed, 0).pages.subspan(image.first_page);
   for (std::size_t i = 0; i < pages.size(); ++i) {
-    if (stop.stop_requested()) return fail(Code::stopped, "Restoring '{}' was stopped.", path);
-    std::memcpy(pages[i], saved->pages.data() + i * page_bytes, page_bytes);
+    auto copied = s.pages_.pool()->copy_page(pages[i], saved->pages.data() + i * page_bytes, stop);
+    if (!copied) return fail(std::move(copied));
   }
   s.computed_ = image.computed;
   s.random_ = {image.random_seed, image.random_drawn};

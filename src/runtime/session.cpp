@@ -58,12 +58,10 @@ SessionImpl::SessionImpl(std::shared_ptr<const ModelImpl> model, const SessionOp
       options_(options),
       context_(context),
       positions_(context),
-      plain_(context),
       pages_(model_->kv_pool(dtype_of(options.k_type), dtype_of(options.v_type)), context,
              options.window),
       sampler_(model_->config().vocabulary) {
   history_.reserve(context);
-  set_positions_behind(0);
   pages_.keep_private(!options.share_prefix);
 }
 
@@ -183,10 +181,8 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
 }
 
 /// The sequence of a run of the cells from `begin` to `end`.
-KvSequence SessionImpl::sequence(std::uint32_t begin, std::uint32_t end) const noexcept {
-  std::span<const std::int32_t> positions;
-  if (end > plain_) positions = positions_;
-  return pages_.sequence(begin, end - begin, positions);
+KvSequence SessionImpl::sequence(std::uint32_t begin, std::uint32_t end) noexcept {
+  return pages_.sequence(begin, end - begin, positions_.of_run(end));
 }
 
 void SessionImpl::begin_call(CallImpl& call, const StopToken& stop) {
@@ -197,6 +193,13 @@ void SessionImpl::begin_call(CallImpl& call, const StopToken& stop) {
   pending_.reserve(pending_.size() + 1);
   std::erase_if(left_, [](const auto& shared) { return shared->run.finished(); });
   call.logits = take_logits();
+}
+
+/// Gives up what a call has taken that is not in flight.
+void SessionImpl::take_back(CallImpl& call) noexcept {
+  recycle(call);
+  end_shared();
+  pages_.truncate(pending_.empty() ? computed_ : pending_.back()->end);
 }
 
 /// Submits the runs of a call whose extent is set. On an error nothing of it is in flight.
@@ -211,16 +214,14 @@ Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
       const std::uint32_t end = std::min(call.end, (begin / chunk_rows + 1) * chunk_rows);
       auto started = start_chunk(call, begin, end, stop);
       if (!started && started.error().code() != Code::stopped) {
-        recycle(call);
-        end_shared();
-        pages_.truncate(pending_.empty() ? computed_ : pending_.back()->end);
+        take_back(call);
         return started;
       }
       call.cut = !started;
       begin = end;
     }
   } catch (...) {
-    recycle(call);
+    take_back(call);
     throw;
   }
   call.settled = false;
@@ -230,7 +231,7 @@ Result<void> SessionImpl::start(CallImpl& call, const StopToken& stop) {
 
 /// Sets what a call computes.
 Result<void> SessionImpl::lay_out(CallImpl& call, std::span<const Token> tokens,
-                                  const EvaluateOptions& options) {
+                                  const StopToken& stop, const EvaluateOptions& options) {
   if (auto checked = check_tokens(tokens); !checked) return checked;
   call.appended.assign(tokens.begin(), tokens.end());
   call.options = options;
@@ -238,24 +239,25 @@ Result<void> SessionImpl::lay_out(CallImpl& call, std::span<const Token> tokens,
       static_cast<std::uint32_t>(pending_.empty() ? history_.size() : pending_.back()->end);
   call.begin = pending_.empty() ? computed_ : call.append_at;
   call.end = call.append_at + static_cast<std::uint32_t>(tokens.size());
-  call.reused = pending_.empty() && left_.empty() ? reuse_prefix(call) : 0;
+  call.reused = pending_.empty() && left_.empty() ? reuse_prefix(call, stop) : 0;
   call.begin += call.reused;
   return {};
 }
 
 Result<void> SessionImpl::submit(CallImpl& call, std::span<const Token> tokens,
                                  const StopToken& stop, const EvaluateOptions& options) {
-  if (auto laid_out = lay_out(call, tokens, options); !laid_out) return laid_out;
+  if (auto laid_out = lay_out(call, tokens, stop, options); !laid_out) return laid_out;
   return start(call, stop);
 }
 
 /// How many cells of a call behind the computed ones are those of other sessions; its last cell is
-/// left, for its logits.
-std::uint32_t SessionImpl::reuse_prefix(const CallImpl& call) noexcept {
+/// left, for its logits. Ends early at a stop.
+std::uint32_t SessionImpl::reuse_prefix(const CallImpl& call, const StopToken& stop) noexcept {
   std::uint32_t reused = 0;
   std::array<Token, KvPool::page_tokens> tokens;
   for (std::uint32_t cell = call.begin;
-       cell + KvPool::page_tokens < call.end && cell + KvPool::page_tokens <= plain_;
+       cell + KvPool::page_tokens < call.end && !stop.stop_requested() &&
+       positions_.plain(cell + KvPool::page_tokens);
        cell += KvPool::page_tokens) {
     for (std::uint32_t i = 0; i < tokens.size(); ++i) tokens[i] = token_at(call, cell + i);
     const std::uint32_t found = pages_.reuse(cell, tokens);
@@ -277,10 +279,12 @@ void SessionImpl::commit(CallImpl& call, std::uint32_t computed) noexcept {
   const std::uint32_t kept = computed > call.append_at ? computed - call.append_at : 0;
   history_.insert(history_.end(), call.appended.begin(), call.appended.begin() + kept);
   computed_ = computed;
-  pages_.offer(std::span(history_).first(std::min(computed_, plain_)));
+  // After a stop nobody is to wait for it: the next commit does.
+  if (computed == call.end)
+    pages_.offer(std::span(history_).first(std::min(computed_, positions_.plain_cells())));
   if (options_.window != 0 && computed_ != 0) pages_.release_before(first_seen(computed_ - 1));
   call.outcome.tokens = kept;
-  call.outcome.reused = call.reused;
+  call.outcome.reused = std::min(call.reused, kept);
   std::swap(logits_, call.logits);
   if (computed != call.end && logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
   if (kept != 0) text_ = {};
@@ -353,17 +357,27 @@ void SessionImpl::end_shared() noexcept {
   left_.clear();
 }
 
+/// Computes the tokens that are not yet; if all are, the last one again, for its logits and with
+/// the same bits.
 Outcome SessionImpl::decode(const StopToken& stop) {
   CallImpl& call = decode_call_;
-  // After a truncation the last token is computed again for its logits.
-  if (computed_ == history_.size()) --computed_;
   call.appended.clear();
   call.reused = 0;
   call.append_at = call.end = static_cast<std::uint32_t>(history_.size());
-  call.begin = computed_;
+  call.begin = std::min(computed_, call.end - 1);
   call.options = {};
   if (auto started = start(call, stop); !started) return not_started(std::move(started.error()));
   return settle(call);
+}
+
+/// Makes what `decode` committed undone: the cells and whether there were logits before it.
+void SessionImpl::undo_decode(std::uint32_t computed, bool had_logits) noexcept {
+  computed_ = computed;
+  // The logits before are what it gave back last.
+  if (had_logits)
+    std::swap(logits_, spare_logits_.back());
+  else
+    spare_logits_.push_back(std::move(logits_));
 }
 
 Result<std::unique_ptr<SessionImpl>> SessionImpl::fork() {
@@ -371,8 +385,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::fork() {
   std::unique_ptr<SessionImpl> copy(new SessionImpl(model_, options_, context_));
   copy->history_.assign(history_.begin(), history_.end());
   copy->computed_ = computed_;
-  std::ranges::copy(positions_, copy->positions_.begin());
-  copy->plain_ = plain_;
+  copy->positions_ = Positions(positions_);
   copy->random_ = random_;
   copy->text_ = text_;
   if (logits_ != nullptr) {
@@ -390,11 +403,11 @@ Result<void> SessionImpl::truncate(std::uint32_t count) {
                 history_.size(), count);
   if (count == history_.size()) return {};
   history_.resize(count);
-  set_positions_behind(count);
+  positions_.truncate(count);
   computed_ = std::min(computed_, count);
   if (count != 0 && first_seen(count - 1) < pages_.first_cell()) computed_ = 0;
   pages_.truncate(computed_);
-  if (computed_ == 0) pages_.keep_private(!options_.share_prefix || plain_ != context_);
+  if (computed_ == 0) pages_.keep_private(!options_.share_prefix);
   if (logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
   text_ = {};
   return {};

@@ -6,6 +6,7 @@
 #include "backends/run_queue.hpp"
 #include "runtime/model_impl.hpp"
 #include "runtime/page_table.hpp"
+#include "runtime/positions.hpp"
 #include "runtime/sampler.hpp"
 #include "runtime/text_stream.hpp"
 #include "tacet/session.hpp"
@@ -18,8 +19,8 @@ struct SharedRun {
   std::vector<std::int32_t> positions;
   std::vector<std::int32_t> output_rows;
   std::vector<KvSequence> sequences;
-  std::vector<float> logits;
-  RunHandle run;  ///< the carrier
+  std::unique_ptr<float[]> logits;  ///< a row for each output row
+  RunHandle run;                    ///< the carrier
 };
 
 /// The part of a call that one run carries: the memory its arguments point to, and the run.
@@ -92,7 +93,7 @@ class SessionImpl {
   const RandomState& random() const noexcept { return random_; }
   const PageTable& pages() const noexcept { return pages_; }
   const TextStream& text() const noexcept { return text_; }
-  std::span<const std::int32_t> positions() const noexcept { return positions_; }
+  const Positions& positions() const noexcept { return positions_; }
 
   Outcome evaluate(std::span<const Token> tokens, const StopToken& stop,
                    const EvaluateOptions& options);
@@ -131,12 +132,13 @@ class SessionImpl {
 
   Result<void> check_tokens(std::span<const Token> tokens) const;
   friend class TogetherSubmission;
-  Result<void> lay_out(CallImpl& call, std::span<const Token> tokens,
+  Result<void> lay_out(CallImpl& call, std::span<const Token> tokens, const StopToken& stop,
                        const EvaluateOptions& options);
+  void take_back(CallImpl& call) noexcept;
   Token token_at(const CallImpl& call, std::uint32_t cell) const noexcept {
     return cell < call.append_at ? history_[cell] : call.appended[cell - call.append_at];
   }
-  KvSequence sequence(std::uint32_t begin, std::uint32_t end) const noexcept;
+  KvSequence sequence(std::uint32_t begin, std::uint32_t end) noexcept;
   void begin_call(CallImpl& call, const StopToken& stop);
   void end_shared() noexcept;
   Result<void> start(CallImpl& call, const StopToken& stop);
@@ -146,9 +148,10 @@ class SessionImpl {
   void commit(CallImpl& call, std::uint32_t computed) noexcept;
   void recycle(CallImpl& call) noexcept;
   void settle_all() noexcept;
-  std::uint32_t reuse_prefix(const CallImpl& call) noexcept;
-  std::uint32_t first_seen(std::uint32_t cell) const noexcept;
-  void set_positions_behind(std::uint32_t count) noexcept;
+  std::uint32_t reuse_prefix(const CallImpl& call, const StopToken& stop) noexcept;
+  std::uint32_t first_seen(std::uint32_t cell) const noexcept {
+    return positions_.first_seen(cell, options_.window);
+  }
   Outcome cut_out(std::uint32_t begin, std::uint32_t end, bool close_gap, const StopToken& stop);
   Outcome shift(const ContextShift& options, const StopToken& stop);
   std::unique_ptr<Chunk> take_chunk();
@@ -156,6 +159,7 @@ class SessionImpl {
   Outcome score_slices(std::span<const Token> tokens, std::span<const float> before,
                        std::span<float> log_probabilities, const StopToken& stop);
   Outcome decode(const StopToken& stop);
+  void undo_decode(std::uint32_t computed, bool had_logits) noexcept;
   Outcome answer(const GenerateOptions& options, const TextFunction& on_text, const StopToken& stop,
                  std::uint32_t& tokens);
 
@@ -166,9 +170,7 @@ class SessionImpl {
   // Committed state.
   std::vector<Token> history_;
   std::uint32_t computed_ = 0;  ///< cells
-  /// Of every cell that the context has room for, rising by one but where tokens were removed.
-  std::vector<std::int32_t> positions_;
-  std::uint32_t plain_;  ///< the first cells, whose positions are their numbers
+  Positions positions_;
   std::unique_ptr<std::vector<float>> logits_;
   RandomState random_;
   TextStream text_;

@@ -14,13 +14,7 @@ class TogetherSubmission {
   TogetherSubmission& operator=(const TogetherSubmission&) = delete;
   ~TogetherSubmission() {
     if (finished_) return;
-    for (RunImpl* run : runs_.first(begun_)) {
-      SessionImpl& session = run->session;
-      session.recycle(run->call);
-      session.end_shared();
-      session.pages_.truncate(session.pending_.empty() ? session.computed_
-                                                       : session.pending_.back()->end);
-    }
+    for (RunImpl* run : runs_.first(begun_)) run->session.take_back(run->call);
   }
 
   /// Refuses sessions that no run can carry together.
@@ -44,7 +38,9 @@ class TogetherSubmission {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       SessionImpl& session = runs_[i]->session;
       CallImpl& call = runs_[i]->call;
-      if (auto laid_out = session.lay_out(call, calls_[i].tokens, calls_[i].options); !laid_out)
+      if (auto laid_out =
+              session.lay_out(call, calls_[i].tokens, runs_[i]->stop, calls_[i].options);
+          !laid_out)
         return laid_out;
       begun_ = i + 1;
       session.begin_call(call, runs_[i]->stop);
@@ -102,7 +98,7 @@ class TogetherSubmission {
   static std::shared_ptr<SharedRun> arguments_of(std::span<const Part> parts) {
     auto shared = std::make_shared<SharedRun>();
     for (const auto& [run, begin, end] : parts) {
-      const SessionImpl& session = run->session;
+      SessionImpl& session = run->session;
       KvSequence sequence = session.sequence(begin, end);
       sequence.begin = static_cast<std::uint32_t>(shared->tokens.size());
       sequence.end = sequence.begin + end - begin;
@@ -129,10 +125,10 @@ class TogetherSubmission {
     auto plan = model.plan(rows, plan_options(context, first.options_), {}, std::max(outputs, 1U));
     if (!plan) return fail(std::move(plan));
     const std::size_t vocabulary = model.config().vocabulary;
-    shared->logits.resize(outputs * vocabulary);
+    shared->logits = std::make_unique_for_overwrite<float[]>(outputs * vocabulary);
 
     // All that can fail comes before the run.
-    std::span<const float> logits(shared->logits);
+    std::span<const float> logits(shared->logits.get(), outputs * vocabulary);
     std::vector<RiderRequest> requests;
     for (const Part& part : parts_) {
       SessionImpl& session = part.run->session;
@@ -155,7 +151,7 @@ class TogetherSubmission {
                        .positions = shared->positions,
                        .output_rows = shared->output_rows,
                        .kv = first.pages_.pool()->view(shared->sequences),
-                       .logits = shared->logits.data()};
+                       .logits = shared->logits.get()};
     auto carrier = queue.submit_shared({.tape = (*plan)->tape.get(), .args = args, .token = {}},
                                        requests, riders);
     if (!carrier) return fail(std::move(carrier));

@@ -129,6 +129,25 @@ TEST_P(EveryPoll, OfADecode) {
       });
 }
 
+/// The last token is computed again.
+TEST_P(EveryPoll, OfADecodeBehindATruncationAndARemoval) {
+  const ModelPointer model = cpu_model("tiny-chat-Q8_0.gguf", cpu::available().back(), GetParam());
+  for (const bool removed : {false, true})
+    stop_at_every_poll(
+        [&] {
+          auto session = new_session(model);
+          EXPECT_TRUE(session->evaluate(long_prompt(64), {}, {}).done());
+          EXPECT_TRUE(session->truncate(60));
+          if (removed) {
+            EXPECT_TRUE(session->remove(5, 9, false, {}).done());
+          }
+          return session;
+        },
+        [&](SessionImpl& session, const StopToken& stop) {
+          return session.generate({.max_tokens = 1, .sampler = {.temperature = 1}}, {}, stop);
+        });
+}
+
 TEST_P(EveryPoll, OfARemovalThatClosesTheGap) {
   const ModelPointer model = cpu_model("tiny-chat-Q8_0.gguf", cpu::available().back(), GetParam());
   stop_at_every_poll(

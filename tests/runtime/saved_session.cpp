@@ -184,6 +184,28 @@ TEST_F(SavedSession, AStopLeavesNoFile) {
   EXPECT_EQ(restored.error().code(), Code::stopped);
 }
 
+TEST_F(SavedSession, EveryPollStops) {
+  auto session = begun(model_);
+  const Snapshot before(*session);
+  int stops = 0;
+  for (std::int64_t n = 1;; ++n, ++stops) {
+    const auto saved = session->save(path("a"), after_polls(n));
+    if (saved) break;
+    ASSERT_EQ(saved.error().code(), Code::stopped);
+    ASSERT_TRUE(std::filesystem::is_empty(folder_)) << n;
+  }
+  EXPECT_TRUE(Snapshot(*session) == before);
+  EXPECT_GT(stops, 5);
+  const std::size_t pages = session->pages().pool()->used();
+  for (std::int64_t n = 1;; ++n, ++stops) {
+    const auto restored = SessionImpl::restore(model_, path("a"), 0, after_polls(n));
+    if (restored) break;
+    ASSERT_EQ(restored.error().code(), Code::stopped);
+    ASSERT_EQ(session->pages().pool()->used(), pages) << n;
+  }
+  EXPECT_GT(stops, 10);
+}
+
 TEST_F(SavedSession, AnOldFileStaysUntilTheNewOneIsWhole) {
   auto session = begun(model_);
   ASSERT_TRUE(session->save(path("a"), {}));

@@ -80,12 +80,13 @@ TEST_P(Remove, ThatLeavesTheGapKeepsPositionsAndBits) {
   std::vector<std::int32_t> positions = before.positions;
   positions.erase(positions.begin() + begin, positions.begin() + end);
   EXPECT_EQ(after.positions, positions);
+  EXPECT_EQ(after.computed, positions.size() - 1) << "the last one is computed anew";
   // The cells, one after the other, for each layer and head.
   std::vector<std::byte> cells;
   const std::size_t cell = before.cells.size() / (prompt_.size() * 2);
   for (std::size_t head = 0; head < 2; ++head)
     for (std::size_t i = 0; i < prompt_.size(); ++i)
-      if (i < begin || i >= end) {
+      if ((i < begin || i >= end) && i + 1 < prompt_.size()) {
         const auto at = before.cells.begin() +
                         std::ssize(prompt_) * static_cast<std::ptrdiff_t>(head * cell) +
                         static_cast<std::ptrdiff_t>(i * cell);
@@ -249,9 +250,10 @@ TEST_F(Window, AcrossAGap) {
       ASSERT_TRUE(session->evaluate(std::vector<Token>{7, 8, 9}, {}, {}).done());
       std::vector<Token> seen;
       const auto tokens = session->tokens();
-      const auto positions = session->positions();
-      for (std::size_t i = 0; i < tokens.size(); ++i)
-        if (positions[tokens.size() - 1] - positions[i] < 50) seen.push_back(tokens[i]);
+      const Positions& positions = session->positions();
+      const auto count = static_cast<std::uint32_t>(tokens.size());
+      for (std::uint32_t i = 0; i < count; ++i)
+        if (positions[count - 1] - positions[i] < 50) seen.push_back(tokens[i]);
       const bool gap_in_sight = !close && end > 103;
       if (!gap_in_sight) {
         EXPECT_LT(difference(session->logits(), fresh(seen)), 1e-4F) << begin;
@@ -344,6 +346,13 @@ class Prefix : public testing::Test {
     EXPECT_TRUE(s->evaluate(tokens, {}, {}).done());
     return Snapshot(*s);
   }
+  /// A new session that takes over `reused` tokens of `tokens`, and its bits are those of one that
+  /// computes them all.
+  void expect_reused(std::span<const Token> tokens, std::uint32_t reused) const {
+    auto s = session();
+    EXPECT_EQ(evaluate(*s, tokens).reused, reused);
+    EXPECT_TRUE(Snapshot(*s) == alone(tokens));
+  }
   const ModelPointer model_ = cpu_model();
   const std::vector<Token> prompt_ = long_prompt(150);
 };
@@ -360,13 +369,9 @@ TEST_F(Prefix, IsTakenOverWithTheSameBits) {
 
   std::vector<Token> other = prompt_;
   other[70] = 5;
-  auto c = session();
-  EXPECT_EQ(evaluate(*c, other).reused, 64U);
-  EXPECT_TRUE(Snapshot(*c) == alone(other));
+  expect_reused(other, 64);
   // The last cell is always computed, for its logits.
-  auto d = session();
-  EXPECT_EQ(evaluate(*d, std::span(prompt_).first(128)).reused, 96U);
-  EXPECT_TRUE(Snapshot(*d) == alone(std::span(prompt_).first(128)));
+  expect_reused(std::span(prompt_).first(128), 96);
 }
 
 TEST_F(Prefix, OutlivesItsSession) {
@@ -378,9 +383,7 @@ TEST_F(Prefix, OutlivesItsSession) {
   b.reset();
   // Until its memory is needed for others.
   { evaluate(*session({.share_prefix = false}), long_prompt(480, 9)); }
-  auto c = session();
-  EXPECT_EQ(evaluate(*c, prompt_).reused, 0U);
-  EXPECT_TRUE(Snapshot(*c) == alone(prompt_));
+  expect_reused(prompt_, 0);
 }
 
 TEST_F(Prefix, OfAnAnswerToo) {
@@ -388,9 +391,7 @@ TEST_F(Prefix, OfAnAnswerToo) {
   evaluate(*a, question(model_, "Tell me a story about a fox."));
   ASSERT_TRUE(a->generate({.max_tokens = 60}, {}, {}).done());
   std::vector<Token> all(a->tokens().begin(), a->tokens().end());
-  auto b = session();
-  EXPECT_EQ(evaluate(*b, all).reused, (all.size() - 1) / 32 * 32);
-  EXPECT_TRUE(Snapshot(*b) == alone(all));
+  expect_reused(all, static_cast<std::uint32_t>((all.size() - 1) / 32 * 32));
 }
 
 TEST_F(Prefix, IsNotTakenWhereItDiffers) {
@@ -406,9 +407,7 @@ TEST_F(Prefix, IsNotTakenWhereItDiffers) {
   std::vector<Token> more = long_prompt(100, 4);
   evaluate(*a, more);
   std::vector<Token> same(a->tokens().begin(), a->tokens().end());
-  auto b = session();
-  EXPECT_EQ(evaluate(*b, same).reused, 32U);
-  EXPECT_TRUE(Snapshot(*b) == alone(same));
+  expect_reused(same, 32);
   auto c = session();
   evaluate(*c, std::span(prompt_).first(100));
   ASSERT_TRUE(c->remove(40, 50, true, {}).done());
@@ -430,12 +429,8 @@ TEST_F(Prefix, OthersMayChangeTheirMinds) {
   other.insert(other.end(), more.begin(), more.end());
   EXPECT_TRUE(Snapshot(*a) == alone(other));
   EXPECT_TRUE(Snapshot(*b) == alone(prompt_));
-  auto c = session();
-  evaluate(*c, prompt_);
-  EXPECT_TRUE(Snapshot(*c) == alone(prompt_));
-  auto d = session();
-  EXPECT_EQ(evaluate(*d, other).reused, 96U);
-  EXPECT_TRUE(Snapshot(*d) == alone(other));
+  expect_reused(prompt_, 128);
+  expect_reused(other, 96);
 }
 
 TEST_F(Prefix, APageThatIsWrittenAgainIsNotFoundByWhatItHeld) {
@@ -443,9 +438,7 @@ TEST_F(Prefix, APageThatIsWrittenAgainIsNotFoundByWhatItHeld) {
   evaluate(*a, prompt_);
   ASSERT_TRUE(a->truncate(40));
   evaluate(*a, long_prompt(90, 7));
-  auto b = session();
-  EXPECT_EQ(evaluate(*b, prompt_).reused, 32U);
-  EXPECT_TRUE(Snapshot(*b) == alone(prompt_));
+  expect_reused(prompt_, 32);
 }
 
 TEST_F(Prefix, IsSharedAgainAfterANewBeginning) {
@@ -461,26 +454,34 @@ TEST_F(Prefix, IsSharedAgainAfterANewBeginning) {
 
 TEST_F(Prefix, OfAStoppedPromptIsNotOffered) {
   auto a = session();
-  for (std::int64_t n = 1; n < 400; n += 13) {
-    const Outcome outcome = a->evaluate(prompt_, after_polls(n), {});
-    if (outcome.done()) break;
-    auto b = session();
-    ASSERT_EQ(b->evaluate(prompt_, after_polls(1), {}).status, Status::stopped);
-    ASSERT_TRUE(b->tokens().empty());
-  }
-  ASSERT_TRUE(a->truncate(0));
-  evaluate(*a, prompt_);
-  EXPECT_TRUE(Snapshot(*a) == alone(prompt_));
+  KvPool& pool = *a->pages().pool();
+  const auto first = std::span(prompt_).first(KvPool::page_tokens);
+  int stops = 0;
+  for (std::int64_t n = 1; a->evaluate(prompt_, after_polls(n), {}).stopped(); n += 13, ++stops)
+    ASSERT_EQ(pool.find(0, first).data, nullptr) << n;
+  EXPECT_GT(stops, 5);
+  const KvPool::NamedPage page = pool.find(0, first);
+  ASSERT_NE(page.data, nullptr) << "now it is";
+  pool.release(page.data);
 }
 
 TEST_F(Prefix, AStopGivesTakenPagesBack) {
   { evaluate(*session(), prompt_); }
   auto b = session();
-  for (std::int64_t n = 1; n < 20; ++n) {
-    ASSERT_TRUE(b->evaluate(prompt_, after_polls(n), {}).stopped());
-    ASSERT_EQ(b->pages().pool()->used(), 0U);
-    ASSERT_TRUE(Snapshot(*b) == Snapshot(*session()));
+  const Snapshot empty(*b);
+  int stops = 0;
+  for (std::int64_t n = 1; b->evaluate(prompt_, after_polls(n), {}).stopped(); ++n, ++stops) {
+    ASSERT_EQ(b->pages().pool()->used(), 0U) << n;
+    ASSERT_TRUE(Snapshot(*b) == empty) << n;
   }
+  EXPECT_GT(stops, 10);
+  EXPECT_TRUE(Snapshot(*b) == alone(prompt_));
+}
+
+TEST_F(Prefix, OfOneThatStoppedIsNotInTheWay) {
+  { evaluate(*session(), prompt_); }
+  auto b = session();
+  ASSERT_TRUE(b->evaluate(prompt_, after_polls(9), {}).stopped());
   std::vector<Token> other = prompt_;
   other[3] = 8;
   EXPECT_EQ(evaluate(*b, other).reused, 0U);

@@ -71,9 +71,9 @@ struct Snapshot {
         computed(session.computed()),
         logits(bits(session.logits())),
         random(session.random()),
-        text(session.text().pending()),
-        positions(session.positions().begin(),
-                  session.positions().begin() + std::ssize(session.tokens())) {
+        text(session.text().pending()) {
+    for (std::uint32_t cell = 0; cell < tokens.size(); ++cell)
+      positions.push_back(session.positions()[cell]);
     const KvSequence sequence = session.pages().sequence(computed, 0);
     const KvView kv = session.pages().pool()->view({&sequence, 1});
     for (std::uint32_t layer = 0; layer < kv.layers.size(); ++layer)

@@ -50,6 +50,11 @@ class Together : public testing::Test {
     }
     return SessionImpl::submit_together(runs, calls);
   }
+  static std::vector<Snapshot> snapshots(std::span<const Member> members) {
+    std::vector<Snapshot> made;
+    for (const Member& member : members) made.emplace_back(*member.session);
+    return made;
+  }
   /// What each would be alone.
   static std::vector<Snapshot> alone(const ModelPointer& model, std::size_t count = 4) {
     std::vector<Snapshot> snapshots;
@@ -103,8 +108,7 @@ TEST_F(Together, OneThatStopsLeavesTheOthersBitsAlone) {
 TEST_F(Together, AMemberReturnsWhileTheDeviceGoesOn) {
   const FakeModel fake;
   auto all = members(fake.model, 3);
-  std::vector<Snapshot> before;
-  for (const Member& member : all) before.emplace_back(*member.session);
+  const auto before = snapshots(all);
   fake.device->hold_at(20);
   ASSERT_TRUE(submit(all));
   fake.device->wait_until_held();
@@ -226,8 +230,7 @@ TEST_F(Together, WhatDoesNotGoTogetherIsRefusedAndChangesNothing) {
 TEST_F(Together, AFailedRunIsEveryMembers) {
   const FakeModel fake;
   auto all = members(fake.model, 2);
-  std::vector<Snapshot> before;
-  for (const Member& member : all) before.emplace_back(*member.session);
+  const auto before = snapshots(all);
   fake.device->fail_at(30);
   ASSERT_TRUE(submit(all));
   for (std::size_t i = 0; i < 2; ++i) {

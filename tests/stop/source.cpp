@@ -290,12 +290,15 @@ TEST(StopSlot, LateRequestsNeverReachTheNextRun) {
 }
 
 TEST(Countdown, FiresAtTheNthLook) {
-  auto polls = std::make_shared<detail::PollCountdown>(3);
+  auto polls = std::make_shared<detail::PollCountdown>(4);
+  const StopToken token = detail::countdown_token(polls);
   detail::HostSignals signals;
-  detail::countdown_token(polls).state()->collect(signals);
+  token.state()->collect(signals);
   EXPECT_EQ(signals.check(), StopReason::none);
+  EXPECT_FALSE(token.stop_requested());
   EXPECT_EQ(signals.check(), StopReason::none);
   EXPECT_EQ(signals.check(), StopReason::requested);
+  EXPECT_TRUE(token.stop_requested()) << "and stays so";
 }
 
 }  // namespace
