@@ -46,7 +46,7 @@ Outcome SessionImpl::remove(std::uint32_t begin, std::uint32_t end, bool close_g
         Error(Code::invalid_argument,
               fmt::format("The session holds {} tokens; it can not forget those from {} to {}.",
                           history_.size(), begin, end)));
-  if (stop.stop_requested()) return stopped_between_runs(stop);
+  if (stop.stop_requested() || !end_shared(stop)) return stopped_between_runs(stop);
   Outcome outcome;
   outcome.tokens = end - begin;
   if (begin == end) return outcome;
@@ -65,6 +65,7 @@ Outcome SessionImpl::remove(std::uint32_t begin, std::uint32_t end, bool close_g
 
 /// Makes room in a context that is full.
 Outcome SessionImpl::shift(const ContextShift& options, const StopToken& stop) {
+  if (!end_shared(stop)) return stopped_between_runs(stop);
   std::uint32_t forgotten = std::max(1U, (context_ - options.keep) / 2);
   // By whole pages what comes behind is not even copied.
   if (forgotten >= KvPool::page_tokens) forgotten -= forgotten % KvPool::page_tokens;

@@ -50,6 +50,7 @@ Result<void> check_image(const SessionImage& image, const ModelImpl& model,
 Result<void> SessionImpl::save(const std::string& path, const StopToken& stop,
                                std::string_view note) {
   settle_all();
+  if (!end_shared(stop)) return fail(Code::stopped, "Saving '{}' was stopped.", path);
   const KvPool& pool = *pages_.pool();
   SessionImage image;
   image.model = model_->fingerprint();

@@ -46,6 +46,7 @@ Outcome SessionImpl::score(std::span<const Token> tokens, std::span<float> log_p
                           "as much as there are tokens.",
                           log_probabilities.size(), tokens.size())));
   if (auto checked = check_tokens(tokens); !checked) return not_started(std::move(checked.error()));
+  if (!end_shared(stop)) return stopped_between_runs(stop);
 
   const std::size_t length = history_.size();
   const std::uint32_t computed = computed_;

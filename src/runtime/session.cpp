@@ -1,6 +1,7 @@
 #include "tacet/session.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "base/stop_state.hpp"
@@ -69,6 +70,7 @@ SessionImpl::~SessionImpl() {
   for (const CallImpl* call : pending_)
     for (const auto& chunk : call->chunks) chunk->run.stop();
   settle_all();
+  end_shared();
 }
 
 Result<std::unique_ptr<SessionImpl>> SessionImpl::create(std::shared_ptr<const ModelImpl> model,
@@ -198,8 +200,7 @@ void SessionImpl::begin_call(CallImpl& call, const StopToken& stop) {
 /// Gives up what a call has taken that is not in flight.
 void SessionImpl::take_back(CallImpl& call) noexcept {
   recycle(call);
-  end_shared();
-  pages_.truncate(pending_.empty() ? computed_ : pending_.back()->end);
+  if (left_.empty()) pages_.truncate(pending_.empty() ? computed_ : pending_.back()->end);
 }
 
 /// Submits the runs of a call whose extent is set. On an error nothing of it is in flight.
@@ -348,13 +349,21 @@ const Outcome& SessionImpl::settle(CallImpl& call) noexcept {
 
 void SessionImpl::settle_all() noexcept {
   if (!pending_.empty()) settle(*pending_.back());
-  end_shared();
 }
 
-/// Waits for runs that this session has left.
-void SessionImpl::end_shared() noexcept {
-  for (const auto& shared : left_) shared->run.wait();
+/// Waits for runs that this session has left, before the host touches its pages or gives them up.
+/// False if `stop` fired meanwhile.
+bool SessionImpl::end_shared(const StopToken& stop) noexcept {
+  constexpr std::chrono::microseconds look_interval{20};
+  for (const auto& shared : left_) {
+    while (stop.possible() && !shared->run.finished()) {
+      if (stop.stop_requested()) return false;
+      std::this_thread::sleep_for(look_interval);
+    }
+    shared->run.wait();
+  }
   left_.clear();
+  return true;
 }
 
 /// Computes the tokens that are not yet; if all are, the last one again, for its logits and with
@@ -382,6 +391,7 @@ void SessionImpl::undo_decode(std::uint32_t computed, bool had_logits) noexcept 
 
 Result<std::unique_ptr<SessionImpl>> SessionImpl::fork() {
   settle_all();
+  end_shared();
   std::unique_ptr<SessionImpl> copy(new SessionImpl(model_, options_, context_));
   copy->history_.assign(history_.begin(), history_.end());
   copy->computed_ = computed_;
@@ -398,6 +408,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::fork() {
 
 Result<void> SessionImpl::truncate(std::uint32_t count) {
   settle_all();
+  end_shared();
   if (count > history_.size())
     return fail(Code::invalid_argument, "The session holds {} tokens; it can not keep {}.",
                 history_.size(), count);

@@ -140,7 +140,7 @@ class SessionImpl {
   }
   KvSequence sequence(std::uint32_t begin, std::uint32_t end) noexcept;
   void begin_call(CallImpl& call, const StopToken& stop);
-  void end_shared() noexcept;
+  bool end_shared(const StopToken& stop = {}) noexcept;
   Result<void> start(CallImpl& call, const StopToken& stop);
   Result<void> start_chunk(CallImpl& call, std::uint32_t begin, std::uint32_t end,
                            const StopToken& stop);

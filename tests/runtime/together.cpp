@@ -149,6 +149,32 @@ TEST_F(Together, AMemberThatLeftMayFork) {
   EXPECT_TRUE(Snapshot(*fork) == alone(fake.model, 3)[2]);
 }
 
+TEST_F(Together, WhatWaitsForARunThatWasLeftLooksAtItsStop) {
+  const FakeModel fake;
+  auto all = members(fake.model, 3);
+  fake.device->hold_at(20);
+  ASSERT_TRUE(submit(all));
+  fake.device->wait_until_held();
+  all[2].source.request_stop();
+  ASSERT_TRUE(all[2].settle().stopped());
+  SessionImpl& left = *all[2].session;
+  const Snapshot before(left);
+  const StopToken soon = StopToken::after(std::chrono::milliseconds(2));
+  EXPECT_TRUE(left.remove(3, 9, true, soon).stopped());
+  const auto saved = left.save("never-written", soon);
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code(), Code::stopped);
+  EXPECT_TRUE(left.generate({.max_tokens = 1}, {}, soon).stopped());
+  std::vector<float> scores(2);
+  EXPECT_TRUE(left.score(std::vector<Token>{5, 6}, scores, soon).stopped());
+  EXPECT_TRUE(Snapshot(left) == before);
+  EXPECT_FALSE(all[0].run->call.chunks[0]->run.finished());
+  fake.device->hold_at(FakeDevice::never);
+  fake.device->let_go();
+  EXPECT_TRUE(left.generate({.max_tokens = 1}, {}, {}).done());
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(all[i].settle().done());
+}
+
 TEST_F(Together, LongPromptsTakeSeveralRuns) {
   const ModelPointer model = cpu_model();
   std::vector<Member> all;
