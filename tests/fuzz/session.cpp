@@ -4,11 +4,11 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <vector>
 
 #include "backends/cpu/cpu_device.hpp"
 #include "base/checksum.hpp"
+#include "formats/temporary_folder.hpp"
 #include "models/synth.hpp"
 #include "runtime/session_impl.hpp"
 
@@ -25,9 +25,8 @@ void require(bool condition) {
 }
 
 std::shared_ptr<const ModelImpl> small_model() {
-  std::string name = std::filesystem::temp_directory_path() / "tacet-fuzz-XXXXXX";
-  require(::mkdtemp(name.data()) != nullptr);
-  const std::string path = name + "/model.gguf";
+  const tacet::test::TemporaryFolder folder;
+  const std::string path = folder / "model.gguf";
   require(tacet::synth("tiny-llama-one", "F16", path).has_value());
   auto device = tacet::make_cpu_device({.threads = 1});
   require(device.has_value());
@@ -36,7 +35,6 @@ std::shared_ptr<const ModelImpl> small_model() {
   require(file.has_value());
   auto model = ModelImpl::create(engine, std::move(*file), path);
   require(model.has_value());
-  std::filesystem::remove_all(name);
   return *model;
 }
 

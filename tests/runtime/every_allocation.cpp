@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include "formats/temporary_folder.hpp"
 #include "models/synth.hpp"
 #include "runtime/support.hpp"
 #include "support/failing_allocations.hpp"
@@ -12,7 +13,8 @@ using namespace test;
 
 TEST(EveryAllocation, OfALoad) {
   // Every allocation of a small file: there are thousands, and each needs a load.
-  const std::string path = std::filesystem::temp_directory_path() / "tacet-every-allocation.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder / "model.gguf";
   ASSERT_TRUE(synth("tiny-qwen3", "q8_0", path));
   const auto load = [&path] {
     auto engine = Engine::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
@@ -33,7 +35,6 @@ TEST(EveryAllocation, OfALoad) {
     return true;
   };
   EXPECT_GT(fail_each("load", load), 1000);
-  std::filesystem::remove(path);
 }
 
 TEST(EveryAllocation, OfAPromptAndAnAnswer) {
@@ -118,8 +119,8 @@ TEST(EveryAllocation, OfAScore) {
 /// What a session and its file go through.
 TEST(EveryAllocation, OfARemovalASaveAndARestore) {
   const ModelPointer model = cpu_model();
-  const std::string path =
-      std::filesystem::temp_directory_path() / "tacet-every-allocation.session";
+  const TemporaryFolder folder;
+  const std::string path = folder / "session";
   const auto guarded = [](const auto& call) {
     try {
       return static_cast<bool>(call());

@@ -1,10 +1,9 @@
 // Sessions that are saved and restored.
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "base/checksum.hpp"
+#include "formats/temporary_folder.hpp"
 #include "runtime/support.hpp"
 
 namespace tacet {
@@ -14,8 +13,6 @@ using namespace test;
 
 class SavedSession : public testing::Test {
  protected:
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return folder_ / name; }
   static std::vector<char> bytes(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -46,10 +43,7 @@ class SavedSession : public testing::Test {
   static constexpr SamplerOptions warm{.temperature = 1, .seed = 5};
   static constexpr SamplerOptions warmer{.temperature = 1.5F};
   const ModelPointer model_ = cpu_model();
-  const std::filesystem::path folder_ = [] {
-    std::string name = std::filesystem::temp_directory_path() / "tacet-session-XXXXXX";
-    return std::filesystem::path(::mkdtemp(name.data()));
-  }();
+  const TemporaryFolder folder_;
 };
 
 TEST_F(SavedSession, IsRestoredBitForBit) {
@@ -176,7 +170,7 @@ TEST_F(SavedSession, AStopLeavesNoFile) {
   const auto saved = session->save(path("a"), source.token());
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().code(), Code::stopped);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(folder_.entries() == 0);
   EXPECT_TRUE(Snapshot(*session) == before);
   ASSERT_TRUE(session->save(path("a"), {}));
   const auto restored = SessionImpl::restore(model_, path("a"), 0, source.token());
@@ -192,7 +186,7 @@ TEST_F(SavedSession, EveryPollStops) {
     const auto saved = session->save(path("a"), after_polls(n));
     if (saved) break;
     ASSERT_EQ(saved.error().code(), Code::stopped);
-    ASSERT_TRUE(std::filesystem::is_empty(folder_)) << n;
+    ASSERT_TRUE(folder_.entries() == 0) << n;
   }
   EXPECT_TRUE(Snapshot(*session) == before);
   EXPECT_GT(stops, 5);

@@ -1,8 +1,7 @@
 // What sessions keep, share and forget: removed tokens, windows, shifts of the context, prefixes of
 // other sessions.
 
-#include <filesystem>
-
+#include "formats/temporary_folder.hpp"
 #include "models/synth.hpp"
 #include "runtime/support.hpp"
 
@@ -14,13 +13,10 @@ using namespace test;
 /// A model of one layer, where the keys and values of a token depend on nothing but the token: so
 /// that a session that forgot a token and one that never had it agree.
 ModelPointer one_layer() {
-  std::string name = std::filesystem::temp_directory_path() / "tacet-one-layer-XXXXXX";
-  const std::filesystem::path folder = ::mkdtemp(name.data());
+  const TemporaryFolder folder;
   const std::string path = folder / "model.gguf";
   EXPECT_TRUE(synth("tiny-llama-one", "F16", path));
-  auto model = try_load(std::move(make_cpu_device({.threads = 2}).value()), path).value();
-  std::filesystem::remove_all(folder);
-  return model;
+  return try_load(std::move(make_cpu_device({.threads = 2}).value()), path).value();
 }
 
 std::vector<Token> small_tokens(std::size_t count) {
@@ -218,10 +214,10 @@ TEST_F(Window, ForksSavesTruncatesAndForgets) {
   ASSERT_TRUE(fork->evaluate(more, {}, {}).done());
   EXPECT_TRUE(Snapshot(*fork) == Snapshot(*session));
 
-  const std::string path = std::filesystem::temp_directory_path() / "tacet-window.session";
+  const TemporaryFolder folder;
+  const std::string path = folder / "window";
   ASSERT_TRUE(session->save(path, {}));
   auto restored = SessionImpl::restore(model_, path, 0, {});
-  std::filesystem::remove(path);
   ASSERT_TRUE(restored) << restored.error().message();
   EXPECT_TRUE(Snapshot(**restored) == Snapshot(*session));
   ASSERT_TRUE((*restored)->remove(110, 120, true, {}).done());

@@ -3,9 +3,9 @@
 // TACET_SOAK_SECONDS lets it go on for so long, TACET_SOAK_STOPS until there were so many stops.
 
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
 
+#include "formats/temporary_folder.hpp"
 #include "runtime/support.hpp"
 
 namespace tacet {
@@ -21,11 +21,11 @@ double number(const char* name, double otherwise) {
 /// One thread's part: does the same steps with stops in a session of its own as without in another.
 class Worker {
  public:
-  Worker(const ModelPointer& model, unsigned seed, const std::string& folder)
+  Worker(const ModelPointer& model, unsigned seed, const TemporaryFolder& folder)
       : model_(model),
         random_{seed, 0},
         prompt_(long_prompt(40 + seed * 23, static_cast<Token>(seed % 3))),
-        path_(folder + "/" + std::to_string(seed)) {}
+        path_(folder / std::to_string(seed)) {}
 
   /// One conversation. Returns false at the first difference.
   bool round(double longest_delay) {
@@ -131,8 +131,7 @@ TEST(Soak, RandomStopsFromEightThreadsLoseNothing) {
   const double seconds = number("TACET_SOAK_SECONDS", 0);
   const int wanted = static_cast<int>(number("TACET_SOAK_STOPS", seconds > 0 ? 0 : 200));
   const ModelPointer model = cpu_model();
-  std::string name = std::filesystem::temp_directory_path() / "tacet-soak-XXXXXX";
-  const std::string folder = ::mkdtemp(name.data());
+  const TemporaryFolder folder;
   const auto begin = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   ASSERT_TRUE(new_session(model)->evaluate(long_prompt(150), {}, {}).done());
@@ -152,7 +151,6 @@ TEST(Soak, RandomStopsFromEightThreadsLoseNothing) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  std::filesystem::remove_all(folder);
   EXPECT_FALSE(lost);
   EXPECT_EQ(model->kv_pool(DType::f16, DType::f16)->used(), 0U);
   EXPECT_GE(stops, wanted);
