@@ -540,7 +540,8 @@ TEST(Session, RandomStopsFromAnotherThreadLoseNothing) {
   const Snapshot expected(*expected_session);
   RandomState random{7, 0};
   int stops = 0;
-  for (int round = 0; round < 200; ++round) {
+  // On a busy machine few stops come in time.
+  for (int round = 0; round < 200 || (stops <= 20 && round < 5000); ++round) {
     auto session = new_session(model);
     const auto with_stop = [&](const auto& call) {
       StopSource source;

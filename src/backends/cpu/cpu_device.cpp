@@ -81,6 +81,7 @@ class CpuDevice final : public Device {
  public:
   CpuDevice(unsigned threads, Isa isa)
       : kernels_(kernels(isa)),
+        operations_per_second_(operations_per_second(isa)),
         scratch_((std::max(1U, threads - 1) + 1) * scratch_bytes),
         queue_(executor_),
         executor_(threads, scratch_pointers(threads)) {
@@ -148,7 +149,7 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<Tape>> lower(const Part& part) override {
     TapeBuilder builder;
     for (const PlacedNode& node : part.nodes) {
-      builder.node(node.name);
+      builder.node(node.name, most_seconds(node.view, part.rows));
       static_cast<const CpuKernel*>(node.kernel)->emit(node, builder);
     }
     auto arena = arena_of(part.arena_bytes);
@@ -164,6 +165,16 @@ class CpuDevice final : public Device {
   RunQueue& queue() noexcept override { return queue_; }
 
  private:
+  /// About how long one thread computes a node at most, with any number of keys.
+  double most_seconds(const NodeView& node, std::uint32_t rows) const {
+    constexpr double element_seconds = 4e-9;
+    double elements = 0;
+    for (const ValueType& output : node.outputs)
+      elements += static_cast<double>(output.shape.width()) * rows;
+    const Work work = node.op->work(node, {rows, 1U << 20});
+    return work.operations / operations_per_second_ + elements * element_seconds;
+  }
+
   static double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
 
   std::vector<std::byte*> scratch_pointers(unsigned threads) {
@@ -204,6 +215,7 @@ class CpuDevice final : public Device {
   }
 
   std::span<const CpuKernel> kernels_;
+  double operations_per_second_;
   AlignedBytes scratch_;
   RunQueue queue_;  ///< goes after the executor, whose threads use it to the last
   CpuExecutor executor_;

@@ -34,7 +34,8 @@ class CpuTape final : public Tape {
 /// numbers from one counter. A thread that holds a chunk of a later step, or of a later round of
 /// the same one, waits until the chunks before are done: a count, not a barrier of threads, so a
 /// thread that the system does not run holds nobody up unless it holds a chunk. Each thread looks
-/// at the stop word before each chunk and while it waits.
+/// at the stop word before each chunk and while it waits, and at bytes and deadlines before it has
+/// worked for longer than the stop bound since its last look, by an estimate.
 class CpuExecutor final : public Executor {
  public:
   /// Starts threads - 1 threads, at least one; the thread that waits for a run is the last one.

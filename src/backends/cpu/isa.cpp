@@ -82,6 +82,17 @@ std::string_view name(Isa isa) noexcept {
   return "portable";
 }
 
+double operations_per_second(Isa isa) noexcept {
+  switch (isa) {
+    case Isa::portable:
+      return 2e9;
+    case Isa::neon:
+      return 20e9;
+    default:
+      return 40e9;
+  }
+}
+
 std::span<const Isa> available() noexcept {
   std::size_t count = 0;
   while (count < all.size() && all[count].is_here()) ++count;

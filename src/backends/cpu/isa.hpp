@@ -21,6 +21,9 @@ std::span<const Isa> available() noexcept;
 /// unknown or missing here.
 Result<Isa> choose();
 
+/// Additions and multiplications of floats that a slow core does in a second with it.
+double operations_per_second(Isa isa) noexcept;
+
 /// The kernel table of an instruction set: every op, better rows first. Empty if this build has
 /// none for it.
 std::span<const CpuKernel> kernels(Isa isa) noexcept;

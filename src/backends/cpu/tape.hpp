@@ -21,7 +21,8 @@ struct ChunkContext {
 /// Scratch memory of each thread.
 inline constexpr std::size_t scratch_bytes = 256 * 1024;
 
-/// The longest a chunk should take. Kernels cut their work for a slow core at about half of it.
+/// The longest a chunk should take. Kernels cut their work for a slow core at about half of it, so
+/// that is the estimate of a chunk.
 inline constexpr double chunk_seconds = 30e-6;
 
 /// Does chunk `chunk` of a step. `arguments` is the struct given to TapeBuilder::step. Must not
@@ -43,6 +44,7 @@ struct TapeStep {
   NeedsFunction needs;  ///< null: none
   const void* arguments;
   std::string_view name;  ///< of the node
+  float chunk_seconds;    ///< at most so long a chunk takes, by an estimate
 };
 
 /// Collects the steps of a tape.
@@ -55,8 +57,11 @@ class TapeBuilder {
     static_assert(std::is_trivially_copyable_v<Arguments> && alignof(Arguments) <= 16);
     append(&arguments, sizeof(Arguments), count, chunk, needs);
   }
-  /// The node that the next steps belong to.
-  void node(std::string_view name) { name_ = name; }
+  /// The node that the next steps belong to, and about how long one thread computes it.
+  void node(std::string_view name, double seconds = chunk_seconds) {
+    name_ = name;
+    seconds_ = seconds;
+  }
 
   std::vector<TapeStep> take_steps() { return std::move(steps_); }
   std::vector<std::unique_ptr<std::byte[]>> take_arguments() { return std::move(arguments_); }
@@ -67,6 +72,7 @@ class TapeBuilder {
               NeedsFunction needs);
 
   std::string_view name_;
+  double seconds_ = chunk_seconds;
   std::vector<TapeStep> steps_;
   std::vector<std::unique_ptr<std::byte[]>> arguments_;
   std::vector<std::unique_ptr<std::string>> names_;
