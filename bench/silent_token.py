@@ -2,7 +2,7 @@
 """silent_token.py [MODEL]: instructions that a token which never fires adds, counted by callgrind.
 
 Counts everything a run does from its submission to its end, on one thread: the executor's loop with its polls, the
-kernels, and RunQueue::submit. Needs valgrind and the target bench_silent_token of the preset release.
+kernels, and RunQueue::submit. Builds the program that it counts first, in build/release. Needs valgrind.
 """
 
 import re
@@ -16,6 +16,13 @@ program = root / "build/release/bench/bench_silent_token"
 model = sys.argv[1] if len(sys.argv) > 1 else root / "models/tiny-chat-Q8_0.gguf"
 
 
+def build():
+    if not (root / "build/release/build.ninja").exists():
+        subprocess.run(["cmake", "--preset", "release"], cwd=root, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(["cmake", "--build", root / "build/release", "--target", "bench_silent_token"],
+                   stdout=subprocess.DEVNULL, check=True)
+
+
 def instructions(kind):
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(
@@ -27,6 +34,7 @@ def instructions(kind):
         return int(re.search(r"Collected : (\d+)", result.stderr)[1])
 
 
+build()
 base = instructions("none")
 print(f"none      {base:>15,} instructions")
 worst = 0.0
