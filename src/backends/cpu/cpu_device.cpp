@@ -80,8 +80,7 @@ class HostBuffer final : public Buffer {
 class CpuDevice final : public Device {
  public:
   CpuDevice(unsigned threads, Isa isa)
-      : kernels_(kernels(isa)),
-        operations_per_second_(operations_per_second(isa)),
+      : table_(kernel_table(isa)),
         scratch_((std::max(1U, threads - 1) + 1) * scratch_bytes),
         queue_(executor_),
         executor_(threads, scratch_pointers(threads)) {
@@ -97,7 +96,7 @@ class CpuDevice final : public Device {
   std::uint64_t memory_free() const override { return memory_info("MemAvailable:"); }
 
   const Kernel* find(const NodeView& node) const noexcept override {
-    for (const CpuKernel& kernel : kernels_)
+    for (const CpuKernel& kernel : std::span(table_.rows, table_.count))
       if (kernel.op == node.op && (kernel.supports == nullptr || kernel.supports(node)))
         return &kernel;
     return nullptr;
@@ -167,12 +166,12 @@ class CpuDevice final : public Device {
  private:
   /// About how long one thread computes a node at most, with any number of keys.
   double most_seconds(const NodeView& node, std::uint32_t rows) const {
-    constexpr double element_seconds = 4e-9;
     double elements = 0;
     for (const ValueType& output : node.outputs)
       elements += static_cast<double>(output.shape.width()) * rows;
     const Work work = node.op->work(node, {rows, 1U << 20});
-    return work.operations / operations_per_second_ + elements * element_seconds;
+    // An estimate counts a multiply-add as two operations.
+    return work.operations / 2 * table_.mac_seconds + elements * table_.element_seconds;
   }
 
   static double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
@@ -214,8 +213,7 @@ class CpuDevice final : public Device {
     return arena_;
   }
 
-  std::span<const CpuKernel> kernels_;
-  double operations_per_second_;
+  KernelTable table_;
   AlignedBytes scratch_;
   RunQueue queue_;  ///< goes after the executor, whose threads use it to the last
   CpuExecutor executor_;

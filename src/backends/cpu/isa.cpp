@@ -18,7 +18,7 @@ namespace {
 struct IsaInfo {
   Isa isa;
   bool (*is_here)() noexcept;
-  const CpuKernel* (*kernels)(std::size_t& count) noexcept;
+  KernelTable (*kernels)() noexcept;
 };
 
 bool always() noexcept {
@@ -82,17 +82,6 @@ std::string_view name(Isa isa) noexcept {
   return "portable";
 }
 
-double operations_per_second(Isa isa) noexcept {
-  switch (isa) {
-    case Isa::portable:
-      return 2e9;
-    case Isa::neon:
-      return 20e9;
-    default:
-      return 40e9;
-  }
-}
-
 std::span<const Isa> available() noexcept {
   std::size_t count = 0;
   while (count < all.size() && all[count].is_here()) ++count;
@@ -119,12 +108,14 @@ Result<Isa> choose() {
               wanted, names);
 }
 
-std::span<const CpuKernel> kernels(Isa isa) noexcept {
+KernelTable kernel_table(Isa isa) noexcept {
   const auto found = std::ranges::find(all, isa, &IsaInfo::isa);
-  if (found == all.end()) return {};
-  std::size_t count = 0;
-  const CpuKernel* rows = found->kernels(count);
-  return {rows, count};
+  return found != all.end() ? found->kernels() : KernelTable{};
+}
+
+std::span<const CpuKernel> kernels(Isa isa) noexcept {
+  const KernelTable found = kernel_table(isa);
+  return {found.rows, found.count};
 }
 
 }  // namespace tacet::cpu

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "backends/cpu/tape.hpp"
+#include "backends/cpu/isa_tables.hpp"
 
 namespace tacet::cpu {
 
@@ -21,11 +21,9 @@ std::span<const Isa> available() noexcept;
 /// unknown or missing here.
 Result<Isa> choose();
 
-/// Additions and multiplications of floats that a slow core does in a second with it.
-double operations_per_second(Isa isa) noexcept;
-
-/// The kernel table of an instruction set: every op, better rows first. Empty if this build has
-/// none for it.
+/// The kernel table of an instruction set with its speeds; empty if this build has none for it.
+KernelTable kernel_table(Isa isa) noexcept;
+/// Its rows: every op, better ones first.
 std::span<const CpuKernel> kernels(Isa isa) noexcept;
 
 }  // namespace tacet::cpu

@@ -8,9 +8,8 @@
 
 namespace tacet::cpu {
 
-const CpuKernel* avx2_kernels(std::size_t& count) noexcept {
-  count = table<Avx2>.size();
-  return table<Avx2>.data();
+KernelTable avx2_kernels() noexcept {
+  return table_of<Avx2>();
 }
 
 }  // namespace tacet::cpu

@@ -8,9 +8,8 @@
 
 namespace tacet::cpu {
 
-const CpuKernel* avx512_kernels(std::size_t& count) noexcept {
-  count = table<Avx512>.size();
-  return table<Avx512>.data();
+KernelTable avx512_kernels() noexcept {
+  return table_of<Avx512>();
 }
 
 }  // namespace tacet::cpu

@@ -8,9 +8,8 @@
 
 namespace tacet::cpu {
 
-const CpuKernel* avx512_bf16_kernels(std::size_t& count) noexcept {
-  count = table<Avx512Bf16>.size();
-  return table<Avx512Bf16>.data();
+KernelTable avx512_bf16_kernels() noexcept {
+  return table_of<Avx512Bf16>();
 }
 
 }  // namespace tacet::cpu

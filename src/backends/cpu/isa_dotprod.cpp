@@ -8,9 +8,8 @@
 
 namespace tacet::cpu {
 
-const CpuKernel* dotprod_kernels(std::size_t& count) noexcept {
-  count = table<Dotprod>.size();
-  return table<Dotprod>.data();
+KernelTable dotprod_kernels() noexcept {
+  return table_of<Dotprod>();
 }
 
 }  // namespace tacet::cpu

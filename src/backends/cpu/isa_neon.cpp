@@ -4,9 +4,8 @@
 
 namespace tacet::cpu {
 
-const CpuKernel* neon_kernels(std::size_t& count) noexcept {
-  count = table<Neon>.size();
-  return table<Neon>.data();
+KernelTable neon_kernels() noexcept {
+  return table_of<Neon>();
 }
 
 }  // namespace tacet::cpu

@@ -4,9 +4,8 @@
 
 namespace tacet::cpu {
 
-const CpuKernel* portable_kernels(std::size_t& count) noexcept {
-  count = table<Portable>.size();
-  return table<Portable>.data();
+KernelTable portable_kernels() noexcept {
+  return table_of<Portable>();
 }
 
 }  // namespace tacet::cpu

@@ -6,16 +6,24 @@
 
 namespace tacet::cpu {
 
-/// The kernel tables, one from each isa_<name>.cpp. Plain pointers: those files must not emit
-/// copies of standard functions.
-const CpuKernel* portable_kernels(std::size_t& count) noexcept;
+/// A kernel table, and how long a slow core takes with its kernels. Plain pointers: the files that
+/// make one must not emit copies of standard functions.
+struct KernelTable {
+  const CpuKernel* rows;
+  std::size_t count;
+  double mac_seconds;      ///< a multiply-add of a large product
+  double element_seconds;  ///< an element of a simple op
+};
+
+/// The tables, one from each isa_<name>.cpp.
+KernelTable portable_kernels() noexcept;
 #if defined(__x86_64__)
-const CpuKernel* avx2_kernels(std::size_t& count) noexcept;
-const CpuKernel* avx512_kernels(std::size_t& count) noexcept;
-const CpuKernel* avx512_bf16_kernels(std::size_t& count) noexcept;
+KernelTable avx2_kernels() noexcept;
+KernelTable avx512_kernels() noexcept;
+KernelTable avx512_bf16_kernels() noexcept;
 #elif defined(__aarch64__)
-const CpuKernel* neon_kernels(std::size_t& count) noexcept;
-const CpuKernel* dotprod_kernels(std::size_t& count) noexcept;
+KernelTable neon_kernels() noexcept;
+KernelTable dotprod_kernels() noexcept;
 #endif
 
 }  // namespace tacet::cpu

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/attention/attention.hpp"
 #include "backends/cpu/gemm/matmul.hpp"
+#include "backends/cpu/isa_tables.hpp"
 #include "backends/cpu/ops/elementwise.hpp"
 #include "backends/cpu/ops/norm.hpp"
 #include "backends/cpu/ops/rope.hpp"
@@ -113,5 +114,13 @@ inline constexpr auto table = join(
     std::array{mixed_row<S, "matmul3", Matmul<S, 3>>(ops::matmul3)},
     product_rows<S, "up_gate", UpGate<S>>(ops::up_gate, AllFormats{}),
     std::array{mixed_row<S, "up_gate", UpGate<S>>(ops::up_gate)});
+
+/// The same as isa_tables.hpp gives it.
+template <typename S>
+constexpr KernelTable table_of() noexcept {
+  constexpr double slower =
+      S::mac_seconds > S::byte_mac_seconds ? S::mac_seconds : S::byte_mac_seconds;
+  return {table<S>.data(), table<S>.size(), slower, S::element_seconds};
+}
 
 }  // namespace tacet::cpu
