@@ -33,6 +33,37 @@ TEST(Session, BitsDoNotDependOnThreadsOrTokens) {
   EXPECT_TRUE(expected(4, StopToken::after(1h)) == one);
 }
 
+TEST(Session, AByteOrADeadlineStopsARunInItsMiddle) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(detail::chunk_rows);  // one run
+  // A run may have ended before its stop comes.
+  const auto stopped_in_run = [&](const auto& token_of_attempt, const auto& ask) {
+    for (int attempt = 0; attempt < 50; ++attempt) {
+      auto session = new_session(model, {.context = detail::chunk_rows});
+      const StopToken token = token_of_attempt();
+      detail::CallImpl call;
+      EXPECT_TRUE(session->submit(call, prompt, token, {}));
+      ask();
+      const Outcome outcome = session->settle(call);
+      if (!outcome.stopped()) continue;
+      EXPECT_LT(outcome.steps_done, outcome.steps);
+      if (outcome.steps_done != 0) return outcome.reason;
+    }
+    return StopReason::none;
+  };
+  unsigned char byte = 0;
+  const auto clear = [&] {
+    byte = 0;
+    return StopToken::byte(&byte);
+  };
+  const auto set = [&] {
+    std::this_thread::sleep_for(1ms);
+    __atomic_store_n(&byte, 1, __ATOMIC_RELAXED);
+  };
+  EXPECT_EQ(stopped_in_run(clear, set), StopReason::requested);
+  EXPECT_EQ(stopped_in_run([] { return StopToken::after(1ms); }, [] {}), StopReason::deadline);
+}
+
 TEST(Session, APromptInPiecesGivesTheBitsOfTheWhole) {
   for (const char* file : {"tiny-chat-f16.gguf", "tiny-chat-Q8_0.gguf"}) {
     const ModelPointer model = cpu_model(file);

@@ -50,6 +50,18 @@ class Together : public testing::Test {
     }
     return SessionImpl::submit_together(runs, calls);
   }
+  /// Submits a run that the device then holds, and has one of its sessions leave it.
+  static void submit_and_leave(const FakeModel& fake, std::span<Member> members, Member& leaving) {
+    fake.device->hold_at(20);
+    ASSERT_TRUE(submit(members));
+    fake.device->wait_until_held();
+    leaving.source.request_stop();
+    ASSERT_TRUE(leaving.settle().stopped());
+  }
+  static void let_go(const FakeModel& fake) {
+    fake.device->hold_at(FakeDevice::never);
+    fake.device->let_go();
+  }
   static std::vector<Snapshot> snapshots(std::span<const Member> members) {
     std::vector<Snapshot> made;
     for (const Member& member : members) made.emplace_back(*member.session);
@@ -109,18 +121,13 @@ TEST_F(Together, AMemberReturnsWhileTheDeviceGoesOn) {
   const FakeModel fake;
   auto all = members(fake.model, 3);
   const auto before = snapshots(all);
-  fake.device->hold_at(20);
-  ASSERT_TRUE(submit(all));
-  fake.device->wait_until_held();
-  all[2].source.request_stop();
-  ASSERT_TRUE(all[2].settle().stopped());
+  ASSERT_NO_FATAL_FAILURE(submit_and_leave(fake, all, all[2]));
   ASSERT_TRUE(Snapshot(*all[2].session) == before[2]);
   EXPECT_FALSE(all[0].run->call.chunks[0]->run.finished());
   // It may go on at once, behind the run that it left.
   detail::CallImpl again;
   ASSERT_TRUE(all[2].session->submit(again, all[2].tokens, {}, {}));
-  fake.device->hold_at(FakeDevice::never);
-  fake.device->let_go();
+  let_go(fake);
   ASSERT_TRUE(all[0].settle().done());
   ASSERT_TRUE(all[1].settle().done());
   ASSERT_TRUE(all[2].session->settle(again).done());
@@ -131,16 +138,11 @@ TEST_F(Together, AMemberReturnsWhileTheDeviceGoesOn) {
 TEST_F(Together, AMemberThatLeftMayFork) {
   const FakeModel fake;
   auto all = members(fake.model, 3);
-  fake.device->hold_at(20);
-  ASSERT_TRUE(submit(all));
-  fake.device->wait_until_held();
-  all[2].source.request_stop();
-  ASSERT_TRUE(all[2].settle().stopped());
+  ASSERT_NO_FATAL_FAILURE(submit_and_leave(fake, all, all[2]));
   // The copy of its pages waits for the device.
   std::thread lets_go([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    fake.device->hold_at(FakeDevice::never);
-    fake.device->let_go();
+    let_go(fake);
   });
   auto fork = all[2].session->fork().value();
   EXPECT_TRUE(all[0].run->call.chunks[0]->run.finished());
@@ -152,11 +154,7 @@ TEST_F(Together, AMemberThatLeftMayFork) {
 TEST_F(Together, WhatWaitsForARunThatWasLeftLooksAtItsStop) {
   const FakeModel fake;
   auto all = members(fake.model, 3);
-  fake.device->hold_at(20);
-  ASSERT_TRUE(submit(all));
-  fake.device->wait_until_held();
-  all[2].source.request_stop();
-  ASSERT_TRUE(all[2].settle().stopped());
+  ASSERT_NO_FATAL_FAILURE(submit_and_leave(fake, all, all[2]));
   SessionImpl& left = *all[2].session;
   const Snapshot before(left);
   const StopToken soon = StopToken::after(std::chrono::milliseconds(2));
@@ -169,8 +167,7 @@ TEST_F(Together, WhatWaitsForARunThatWasLeftLooksAtItsStop) {
   EXPECT_TRUE(left.score(std::vector<Token>{5, 6}, scores, soon).stopped());
   EXPECT_TRUE(Snapshot(left) == before);
   EXPECT_FALSE(all[0].run->call.chunks[0]->run.finished());
-  fake.device->hold_at(FakeDevice::never);
-  fake.device->let_go();
+  let_go(fake);
   EXPECT_TRUE(left.generate({.max_tokens = 1}, {}, {}).done());
   for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(all[i].settle().done());
 }
