@@ -36,14 +36,18 @@ TEST(Session, BitsDoNotDependOnThreadsOrTokens) {
 TEST(Session, AByteOrADeadlineStopsARunInItsMiddle) {
   const ModelPointer model = cpu_model();
   const auto prompt = long_prompt(detail::chunk_rows);  // one run
-  // A run may have ended before its stop comes.
-  const auto stopped_in_run = [&](const auto& token_of_attempt, const auto& ask) {
-    for (int attempt = 0; attempt < 50; ++attempt) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  ASSERT_TRUE(new_session(model, {.context = detail::chunk_rows})->evaluate(prompt, {}, {}).done());
+  const auto whole = Clock::now() - begin;
+  // A stop may come before the first step of a run, or after its last: these come at all tenths.
+  const auto stopped_in_run = [&](const auto& token_after, const auto& ask) {
+    for (int attempt = 0; attempt < 90; ++attempt) {
+      const auto delay = whole * (attempt % 9 + 1) / 10;
       auto session = new_session(model, {.context = detail::chunk_rows});
-      const StopToken token = token_of_attempt();
       detail::CallImpl call;
-      EXPECT_TRUE(session->submit(call, prompt, token, {}));
-      ask();
+      EXPECT_TRUE(session->submit(call, prompt, token_after(delay), {}));
+      ask(delay);
       const Outcome outcome = session->settle(call);
       if (!outcome.stopped()) continue;
       EXPECT_LT(outcome.steps_done, outcome.steps);
@@ -52,16 +56,17 @@ TEST(Session, AByteOrADeadlineStopsARunInItsMiddle) {
     return StopReason::none;
   };
   unsigned char byte = 0;
-  const auto clear = [&] {
+  const auto clear = [&](auto) {
     byte = 0;
     return StopToken::byte(&byte);
   };
-  const auto set = [&] {
-    std::this_thread::sleep_for(1ms);
+  const auto set = [&](auto delay) {
+    std::this_thread::sleep_for(delay);
     __atomic_store_n(&byte, 1, __ATOMIC_RELAXED);
   };
   EXPECT_EQ(stopped_in_run(clear, set), StopReason::requested);
-  EXPECT_EQ(stopped_in_run([] { return StopToken::after(1ms); }, [] {}), StopReason::deadline);
+  EXPECT_EQ(stopped_in_run([](auto delay) { return StopToken::after(delay); }, [](auto) {}),
+            StopReason::deadline);
 }
 
 TEST(Session, APromptInPiecesGivesTheBitsOfTheWhole) {
