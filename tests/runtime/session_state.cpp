@@ -1,5 +1,5 @@
 // What sessions keep, share and forget: removed tokens, windows, shifts of the context, prefixes of
-// other sessions.
+// other sessions, forks.
 
 #include "formats/temporary_folder.hpp"
 #include "models/synth.hpp"
@@ -482,6 +482,54 @@ TEST_F(Prefix, OfOneThatStoppedIsNotInTheWay) {
   other[3] = 8;
   EXPECT_EQ(evaluate(*b, other).reused, 0U);
   EXPECT_TRUE(Snapshot(*b) == alone(other));
+}
+
+TEST(Fork, SharesThePastAndNotTheFuture) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(75);  // two pages and a part of one
+  auto a = new_session(model);
+  ASSERT_TRUE(a->evaluate(prompt, {}, {}).done());
+  const std::size_t pages = a->pages().pool()->used();
+  auto b = std::move(a->fork().value());
+  EXPECT_EQ(a->pages().pool()->used(), pages) << "a fork takes no pages";
+  EXPECT_TRUE(Snapshot(*a) == Snapshot(*b));
+  const std::vector<Token> one = {5, 6};
+  const std::vector<Token> other = {7, 8};
+  ASSERT_TRUE(b->evaluate(one, {}, {}).done());
+  EXPECT_EQ(a->pages().pool()->used(), pages + 1) << "only the partly filled page is copied";
+  ASSERT_TRUE(a->evaluate(other, {}, {}).done());
+  const auto alone = [&](std::span<const Token> more) {
+    auto session = new_session(model);
+    EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+    EXPECT_TRUE(session->evaluate(more, {}, {}).done());
+    return Snapshot(*session);
+  };
+  EXPECT_TRUE(Snapshot(*a) == alone(other));
+  EXPECT_TRUE(Snapshot(*b) == alone(one));
+  b.reset();
+  a.reset();
+  EXPECT_EQ(model->kv_pool(DType::f16, DType::f16)->used(), 0U) << "all pages are given back";
+}
+
+TEST(Truncate, Forgets) {
+  const ModelPointer model = cpu_model();
+  const auto prompt = long_prompt(70);
+  auto session = new_session(model);
+  ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+  for (const std::uint32_t keep : {64U, 33U, 32U, 1U}) {
+    auto fork = std::move(session->fork().value());
+    ASSERT_TRUE(fork->truncate(keep));
+    EXPECT_EQ(fork->tokens().size(), keep);
+    EXPECT_TRUE(fork->logits().empty());
+    ASSERT_TRUE(fork->generate({.max_tokens = 3}, {}, {}).done());
+    auto fresh = new_session(model);
+    ASSERT_TRUE(fresh->evaluate(std::span(prompt).first(keep), {}, {}).done());
+    ASSERT_TRUE(fresh->generate({.max_tokens = 3}, {}, {}).done());
+    EXPECT_TRUE(Snapshot(*fork) == Snapshot(*fresh)) << keep;
+  }
+  EXPECT_FALSE(session->truncate(71));
+  EXPECT_TRUE(session->truncate(0));
+  EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
 }
 
 }  // namespace
