@@ -430,7 +430,7 @@ int main(int argc, char** argv) {
   if (argc > 3) wanted = argv[3];
   for (const cpu::Isa isa : cpu::available()) {
     if (argc > 2 && cpu::name(isa) != argv[2]) continue;
-    const auto table = cpu::kernels(isa);
+    const auto table = cpu::kernel_table(isa);
     if (what == "time") {
       time_all(table);
       continue;

@@ -6,6 +6,7 @@ kernels, and RunQueue::submit. Builds the program that it counts first, in build
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,8 @@ model = sys.argv[1] if len(sys.argv) > 1 else root / "models/tiny-chat-Q8_0.gguf
 
 
 def build():
+    if shutil.which("valgrind") is None:
+        sys.exit("valgrind is missing; install the package valgrind (./dev test does)")
     if not (root / "build/release/build.ninja").exists():
         subprocess.run(["cmake", "--preset", "release"], cwd=root, stdout=subprocess.DEVNULL, check=True)
     subprocess.run(["cmake", "--build", root / "build/release", "--target", "bench_silent_token"],

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/executor.hpp"
 #include "backends/cpu/gemm/packing.hpp"
+#include "backends/cpu/ops/cut.hpp"
 
 namespace tacet {
 
@@ -96,7 +97,7 @@ class CpuDevice final : public Device {
   std::uint64_t memory_free() const override { return memory_info("MemAvailable:"); }
 
   const Kernel* find(const NodeView& node) const noexcept override {
-    for (const CpuKernel& kernel : std::span(table_.rows, table_.count))
+    for (const CpuKernel& kernel : table_)
       if (kernel.op == node.op && (kernel.supports == nullptr || kernel.supports(node)))
         return &kernel;
     return nullptr;
@@ -166,12 +167,17 @@ class CpuDevice final : public Device {
  private:
   /// About how long one thread computes a node at most, with any number of keys.
   double most_seconds(const NodeView& node, std::uint32_t rows) const {
-    double elements = 0;
-    for (const ValueType& output : node.outputs)
-      elements += static_cast<double>(output.shape.width()) * rows;
+    double elements = 0;  // seconds of them
+    for (const ValueType& output : node.outputs) {
+      const double width = static_cast<double>(output.shape.width()) * rows;
+      elements += node.op->writes_state
+                      ? width * static_cast<double>(output.shape.rows()) *
+                            stored_element_seconds(output.dtype, table_.element_seconds)
+                      : width * table_.element_seconds;
+    }
     const Work work = node.op->work(node, {rows, 1U << 20});
     // An estimate counts a multiply-add as two operations.
-    return work.operations / 2 * table_.mac_seconds + elements * table_.element_seconds;
+    return work.operations / 2 * table_.mac_seconds + work.bytes * table_.byte_seconds + elements;
   }
 
   static double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }

@@ -15,6 +15,10 @@ constexpr std::chrono::microseconds look_before_sleep{50};
 /// After so many looks at a chunk that another thread holds, that thread is probably not running:
 /// give way to it.
 constexpr int spins_before_yield = 2000;
+/// Kernels cut their work so that no chunk is estimated at more.
+constexpr auto most_chunk_seconds = static_cast<float>(chunk_seconds / 2);
+/// After so many a thread that waits looks at bytes and deadlines.
+constexpr int spins_before_look = 64;
 
 }  // namespace
 
@@ -24,7 +28,8 @@ CpuTape::CpuTape(const Part& part, TapeBuilder builder, std::shared_ptr<AlignedB
       arguments_(builder.take_arguments()),
       names_(builder.take_names()),
       arena_(std::move(arena)),
-      first_chunk_(steps_.size() + 1) {}
+      first_chunk_(steps_.size() + 1),
+      chunk_seconds_(steps_.size()) {}
 
 CpuExecutor::CpuExecutor(unsigned threads, std::span<std::byte* const> scratch)
     : threads_(threads), scratch_(scratch.begin(), scratch.end()) {
@@ -60,8 +65,12 @@ void CpuExecutor::start(RunState& run) noexcept {
     run_ = &run;
     tape_ = static_cast<const CpuTape*>(run.request().tape);
     for (std::size_t i = 0; i < tape_->steps_.size(); ++i) {
+      const TapeStep& step = tape_->steps_[i];
+      const std::uint32_t count = step.count(step.arguments, run.request().args);
       tape_->first_chunk_[i] = chunks;
-      chunks += tape_->steps_[i].count(tape_->steps_[i].arguments, run.request().args);
+      tape_->chunk_seconds_[i] =
+          std::min(step.seconds / static_cast<float>(std::max(1U, count)), most_chunk_seconds);
+      chunks += count;
     }
     tape_->first_chunk_.back() = chunks_ = chunks;
     next_.store(0, std::memory_order_relaxed);
@@ -159,8 +168,9 @@ void CpuExecutor::take_chunks(std::byte* scratch, RunState* waiter) noexcept {
   };
   const DefaultFloatMode float_mode;
   // A look at the host's signals takes as long as a short chunk may. Tests want each counted.
-  const float look_seconds =
-      host != nullptr && host->countdowns.empty() ? static_cast<float>(chunk_seconds) : -1;
+  const bool counts_looks = host != nullptr && !host->countdowns.empty();
+  const float look_seconds = counts_looks ? -1 : static_cast<float>(chunk_seconds);
+  const detail::HostSignals* while_waiting = counts_looks ? nullptr : host;
   float unseen_seconds = 0;
   std::size_t step = 0;
   for (;;) {
@@ -180,17 +190,20 @@ void CpuExecutor::take_chunks(std::byte* scratch, RunState* waiter) noexcept {
       if (word.load(std::memory_order_relaxed) != 0) return;
       if (spins < spins_before_yield) {
         spin_pause();
+        if (spins % spins_before_look != 0) continue;
       } else {
         std::this_thread::yield();
       }
+      if (while_waiting != nullptr && raise(run, while_waiting->check())) return;
     }
     if (word.load(std::memory_order_relaxed) != 0) return;
     if (host != nullptr) {
-      if (unseen_seconds + s.chunk_seconds > look_seconds) {
+      const float seconds = tape.chunk_seconds_[step];
+      if (unseen_seconds + seconds > look_seconds) {
         unseen_seconds = 0;
         if (raise(run, host->check())) return;
       }
-      unseen_seconds += s.chunk_seconds;
+      unseen_seconds += seconds;
     }
     if (callbacks != nullptr && rider == nullptr && raise(run, callbacks->call())) return;
     s.chunk(s.arguments, context, index);

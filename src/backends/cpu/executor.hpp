@@ -26,16 +26,17 @@ class CpuTape final : public Tape {
   std::vector<std::unique_ptr<std::string>> names_;
   std::shared_ptr<AlignedBytes> arena_;
   /// The executor's, while the tape runs: the number of the first chunk of each step, and the
-  /// number of all.
+  /// number of all; how long a chunk of each step takes at most.
   mutable std::vector<std::uint64_t> first_chunk_;
+  mutable std::vector<float> chunk_seconds_;
 };
 
 /// Runs tapes on a few threads. All chunks of a tape are numbered in order, and threads take
 /// numbers from one counter. A thread that holds a chunk of a later step, or of a later round of
 /// the same one, waits until the chunks before are done: a count, not a barrier of threads, so a
 /// thread that the system does not run holds nobody up unless it holds a chunk. Each thread looks
-/// at the stop word before each chunk and while it waits, and at bytes and deadlines before it has
-/// worked for longer than the stop bound since its last look, by an estimate.
+/// at the stop word before each chunk and while it waits, and at bytes and deadlines while it waits
+/// and before it has worked for longer than the stop bound since its last look, by an estimate.
 class CpuExecutor final : public Executor {
  public:
   /// Starts threads - 1 threads, at least one; the thread that waits for a run is the last one.

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 
-#include "backends/cpu/isa_tables.hpp"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #elif defined(__aarch64__)
@@ -18,7 +17,7 @@ namespace {
 struct IsaInfo {
   Isa isa;
   bool (*is_here)() noexcept;
-  KernelTable (*kernels)() noexcept;
+  KernelTable (*table)() noexcept;
 };
 
 bool always() noexcept {
@@ -110,12 +109,7 @@ Result<Isa> choose() {
 
 KernelTable kernel_table(Isa isa) noexcept {
   const auto found = std::ranges::find(all, isa, &IsaInfo::isa);
-  return found != all.end() ? found->kernels() : KernelTable{};
-}
-
-std::span<const CpuKernel> kernels(Isa isa) noexcept {
-  const KernelTable found = kernel_table(isa);
-  return {found.rows, found.count};
+  return found != all.end() ? found->table() : KernelTable{};
 }
 
 }  // namespace tacet::cpu

@@ -21,9 +21,7 @@ std::span<const Isa> available() noexcept;
 /// unknown or missing here.
 Result<Isa> choose();
 
-/// The kernel table of an instruction set with its speeds; empty if this build has none for it.
+/// The kernel table of an instruction set; empty if this build has none for it.
 KernelTable kernel_table(Isa isa) noexcept;
-/// Its rows: every op, better ones first.
-std::span<const CpuKernel> kernels(Isa isa) noexcept;
 
 }  // namespace tacet::cpu

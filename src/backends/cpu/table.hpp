@@ -120,7 +120,8 @@ template <typename S>
 constexpr KernelTable table_of() noexcept {
   constexpr double slower =
       S::mac_seconds > S::byte_mac_seconds ? S::mac_seconds : S::byte_mac_seconds;
-  return {table<S>.data(), table<S>.size(), slower, S::element_seconds};
+  return {table<S>.data(), table<S>.data() + table<S>.size(), slower, S::element_seconds,
+          S::byte_seconds};
 }
 
 }  // namespace tacet::cpu

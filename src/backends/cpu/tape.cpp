@@ -1,6 +1,5 @@
 #include "backends/cpu/tape.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace tacet::cpu {
@@ -13,8 +12,7 @@ void TapeBuilder::append(const void* arguments, std::size_t bytes, CountFunction
   std::memcpy(copy.get(), arguments, bytes);
   if (names_.empty() || *names_.back() != name_)
     names_.push_back(std::make_unique<std::string>(name_));
-  steps_.push_back({chunk, count, needs, copy.get(), *names_.back(),
-                    static_cast<float>(std::min(seconds_, chunk_seconds / 2))});
+  steps_.push_back({chunk, count, needs, copy.get(), *names_.back(), static_cast<float>(seconds_)});
   arguments_.push_back(std::move(copy));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,7 +45,7 @@ struct TapeStep {
   NeedsFunction needs;  ///< null: none
   const void* arguments;
   std::string_view name;  ///< of the node
-  float chunk_seconds;    ///< at most so long a chunk takes, by an estimate
+  float seconds;          ///< at most so long one thread takes for all chunks, by an estimate
 };
 
 /// Collects the steps of a tape.
@@ -57,8 +58,9 @@ class TapeBuilder {
     static_assert(std::is_trivially_copyable_v<Arguments> && alignof(Arguments) <= 16);
     append(&arguments, sizeof(Arguments), count, chunk, needs);
   }
-  /// The node that the next steps belong to, and about how long one thread computes it.
-  void node(std::string_view name, double seconds = chunk_seconds) {
+  /// The node that the next steps belong to, and how long one thread computes it at most, if that
+  /// is known.
+  void node(std::string_view name, double seconds = unknown) {
     name_ = name;
     seconds_ = seconds;
   }
@@ -71,8 +73,10 @@ class TapeBuilder {
   void append(const void* arguments, std::size_t bytes, CountFunction count, ChunkFunction chunk,
               NeedsFunction needs);
 
+  static constexpr double unknown = std::numeric_limits<double>::infinity();
+
   std::string_view name_;
-  double seconds_ = chunk_seconds;
+  double seconds_ = unknown;
   std::vector<TapeStep> steps_;
   std::vector<std::unique_ptr<std::byte[]>> arguments_;
   std::vector<std::unique_ptr<std::string>> names_;

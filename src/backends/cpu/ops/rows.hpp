@@ -79,21 +79,16 @@ struct Gather {
 /// consecutive rows.
 template <typename S>
 struct KvWrite {
-  /// Blocks are made one number at a time.
-  static constexpr double block_element_seconds = 12e-9;
   struct Arguments {
     Ref k, v;
     std::uint32_t layer, heads, k_size, v_size;
     DType k_type, v_type;
     [[gnu::always_inline]] std::uint32_t per_chunk(const RunArgs& run) const {
       return items_per_chunk(run.rows * heads,
-                             k_size * element_seconds(k_type) + v_size * element_seconds(v_type));
+                             k_size * stored_element_seconds(k_type, S::element_seconds) +
+                                 v_size * stored_element_seconds(v_type, S::element_seconds));
     }
   };
-
-  [[gnu::always_inline]] static double element_seconds(DType type) {
-    return info(type).block_size == 1 ? 3 * S::element_seconds : block_element_seconds;
-  }
 
   static bool supports(const NodeView& view) {
     const std::size_t states = view.inputs.size() / 2;
