@@ -18,6 +18,10 @@ struct DeviceInfo {
   std::uint64_t memory_total = 0;
   /// The longest work between two polls; 0: none is stated, and runs with a token are refused.
   std::chrono::nanoseconds stop_bound{};
+  /// Whether its kernels read weights where the host has them, and the host its buffers. Otherwise
+  /// an address of the device is of use to it alone: weights are brought to it by `arrange`, and
+  /// the host reads and writes buffers by `read` and `write`.
+  bool reads_host_memory = true;
 };
 
 /// A part of a plan, compiled to what a device executes. Immutable; made by the device that runs
@@ -59,8 +63,8 @@ class Device {
   /// for what, what is free; Code::stopped if `stop` fired meanwhile.
   virtual Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes, std::string_view purpose,
                                                    const StopToken& stop = {}) = 0;
-  /// The weights `rows` of `matrix`, which lie as in files, in another layout: the one that a
-  /// kernel from `find` asks for. Code::stopped if `stop` fired meanwhile.
+  /// Weights of the type `matrix`, which lie as in files at `rows`, in memory of the device and in
+  /// the layout that a kernel from `find` asks for. Code::stopped if `stop` fired meanwhile.
   virtual Result<std::unique_ptr<Buffer>> arrange(const ValueType& matrix, const std::byte* rows,
                                                   Layout layout, const StopToken& stop = {}) {
     (void)matrix, (void)rows, (void)layout, (void)stop;
@@ -71,6 +75,9 @@ class Device {
   virtual Result<std::unique_ptr<Tape>> lower(const Part& part) = 0;
   /// Copies inside device memory, while no run that uses either range is in flight.
   virtual Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Copies from device memory to the host's, and back; else as `copy`.
+  virtual Result<void> read(std::span<std::byte> to, const std::byte* from) = 0;
+  virtual Result<void> write(std::byte* to, std::span<const std::byte> from) = 0;
   /// Where runs are submitted.
   virtual RunQueue& queue() noexcept = 0;
 };

@@ -138,8 +138,7 @@ Result<void> check_sum(std::span<const std::byte> bytes, std::string_view name,
 }  // namespace
 
 Result<void> write_session_file(const std::string& path, const SessionImage& image,
-                                const std::function<std::span<const std::byte>(std::size_t)>& page,
-                                const StopToken& stop) {
+                                const PageReader& page, const StopToken& stop) {
   const std::uint64_t pages = pages_for(image.computed, image.page_tokens);
   const std::uint64_t expected = (pages - image.first_page) * image.page_bytes +
                                  2 * image.tokens.size_bytes() + image.logits.size_bytes() +
@@ -167,7 +166,11 @@ Result<void> write_session_file(const std::string& path, const SessionImage& ima
   writer.array(std::span(image.character));
   writer.array(std::span(image.note));
   writer.align(page_alignment);
-  for (std::size_t i = image.first_page; i < pages; ++i) writer.bytes(page(i));
+  for (std::size_t i = image.first_page; i < pages; ++i) {
+    auto bytes = page(i);
+    if (!bytes) return fail(std::move(bytes));
+    writer.bytes(*bytes);
+  }
   writer.number(writer.checksum());
   if (auto written = writer.take(); !written) return written;
   return file->commit();

@@ -36,12 +36,14 @@ struct SessionImage {
   std::span<const float> logits;            ///< empty: none are readable
 };
 
-/// Writes a session to `path`, whole or not at all. `page(i)` gives the bytes of page `i`, for each
-/// from the first page to as many as the computed cells need; they are valid until the next call.
-/// Errors: those of OutputFile; Code::stopped if `stop` fired.
+/// Gives the bytes of page `i`, which are valid until the next call.
+using PageReader = std::function<Result<std::span<const std::byte>>(std::size_t i)>;
+
+/// Writes a session to `path`, whole or not at all. `page` is called for each page from the first
+/// to as many as the computed cells need. Errors: those of OutputFile and of `page`; Code::stopped
+/// if `stop` fired.
 Result<void> write_session_file(const std::string& path, const SessionImage& image,
-                                const std::function<std::span<const std::byte>(std::size_t)>& page,
-                                const StopToken& stop = {});
+                                const PageReader& page, const StopToken& stop = {});
 
 /// A session's file that was read: the image and its pages point into the bytes.
 struct SavedSession {

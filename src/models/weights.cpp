@@ -44,6 +44,7 @@ void Weights::replace(const std::string& name, Layout layout, std::unique_ptr<Bu
   Weight& weight = entries_.at(name).weight;
   weight.type.layout = layout;
   weight.data = buffers_.back()->data();
+  weight.on_device = true;
 }
 
 Result<const Weight*> Weights::find(const std::string& name) const {

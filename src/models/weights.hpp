@@ -12,10 +12,11 @@
 
 namespace tacet {
 
-/// A weight in host memory.
+/// A weight, in the file or on the device.
 struct Weight {
   ValueType type;
   const std::byte* data = nullptr;  ///< aligned to the type's elements
+  bool on_device = false;           ///< in a buffer of the device, not the file
 };
 
 /// The weights of a file by name. Points into the file's bytes, which must outlive it; tensors that

@@ -126,13 +126,32 @@ Result<std::byte*> KvPool::own(std::byte* page, const StopToken& stop) {
   return copy;
 }
 
-Result<void> KvPool::copy_page(std::byte* to, const std::byte* from, const StopToken& stop) const {
+/// Calls `copy` with the begin and the size of each part of a page.
+template <typename Copy>
+Result<void> KvPool::copy_parts(const StopToken& stop, const Copy& copy) const {
   for (std::size_t at = 0; at < page_bytes_; at += copied_at_once) {
     if (stop.stop_requested()) return fail(Code::stopped, "The copy of a page was stopped.");
-    const std::size_t bytes = std::min(copied_at_once, page_bytes_ - at);
-    if (auto copied = device_.copy(to + at, from + at, bytes); !copied) return copied;
+    if (auto copied = copy(at, std::min(copied_at_once, page_bytes_ - at)); !copied) return copied;
   }
   return {};
+}
+
+Result<void> KvPool::copy_page(std::byte* to, const std::byte* from, const StopToken& stop) const {
+  return copy_parts(stop, [&](std::size_t at, std::size_t bytes) {
+    return device_.copy(to + at, from + at, bytes);
+  });
+}
+
+Result<void> KvPool::read_page(std::byte* to, const std::byte* from, const StopToken& stop) const {
+  return copy_parts(stop, [&](std::size_t at, std::size_t bytes) {
+    return device_.read({to + at, bytes}, from + at);
+  });
+}
+
+Result<void> KvPool::write_page(std::byte* to, const std::byte* from, const StopToken& stop) const {
+  return copy_parts(stop, [&](std::size_t at, std::size_t bytes) {
+    return device_.write(to + at, {from + at, bytes});
+  });
 }
 
 Result<void> KvPool::copy_cells(std::byte* to, std::uint32_t to_cell, const std::byte* from,

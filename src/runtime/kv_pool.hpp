@@ -48,6 +48,9 @@ class KvPool {
   Result<std::byte*> own(std::byte* page, const StopToken& stop = {});
   /// Copies a page, or cells of every layer and head of it, looking at the stop.
   Result<void> copy_page(std::byte* to, const std::byte* from, const StopToken& stop) const;
+  /// The same from a page to the host's memory, and back.
+  Result<void> read_page(std::byte* to, const std::byte* from, const StopToken& stop) const;
+  Result<void> write_page(std::byte* to, const std::byte* from, const StopToken& stop) const;
   Result<void> copy_cells(std::byte* to, std::uint32_t to_cell, const std::byte* from,
                           std::uint32_t from_cell, std::uint32_t cells,
                           const StopToken& stop) const;
@@ -77,6 +80,8 @@ class KvPool {
     Page* next_free = nullptr;
     Page* previous_free = nullptr;
   };
+  template <typename Copy>
+  Result<void> copy_parts(const StopToken& stop, const Copy& copy) const;
   Page& page_at(const std::byte* data) const noexcept;
   std::byte* add_page(std::unique_ptr<Buffer> buffer);
   void push_free(Page& page) noexcept;

@@ -74,25 +74,29 @@ Result<void> check_context(std::uint32_t context) {
 
 namespace {
 
-/// Puts the weights into the layouts that the device's kernels ask for, one after the other, and
-/// gives back the pages of the file that they came from.
+/// Brings the weights to the device where it does not read the host's memory, and into the layouts
+/// that its kernels ask for, one after the other, and gives back the pages of the file that they
+/// came from.
 Result<void> arrange_weights(const Graph& graph, Device& device, const FileBytes& file,
                              Weights& weights, const StopToken& stop) {
+  const bool stays = device.info().reads_host_memory;
   for (const Node& node : graph.nodes) {
     const Kernel* kernel = device.find(NodeTypes(graph, node).view());
-    if (kernel == nullptr || !kernel->layout) continue;
+    if (kernel == nullptr) continue;
     for (const ValueId id : node.inputs) {
       const Value& value = graph[id];
-      if (value.kind != ValueKind::weight || value.type.shape.rank() != 2) continue;
+      if (value.kind != ValueKind::weight) continue;
       auto found = weights.find(value.name);
       if (!found) return fail(std::move(found));
       const Weight& weight = **found;
-      if (weight.type.layout == *kernel->layout) continue;
-      auto bytes = device.arrange(weight.type, weight.data, *kernel->layout, stop);
+      const bool is_matrix = weight.type.shape.rank() == 2;
+      const Layout layout = is_matrix ? kernel->layout.value_or(weight.type.layout) : Layout::rows;
+      if (weight.type.layout == layout && (stays || weight.on_device)) continue;
+      auto bytes = device.arrange(weight.type, weight.data, layout, stop);
       if (!bytes) return fail(std::move(bytes));
       file.release({weight.data, row_bytes(weight.type.dtype, static_cast<std::size_t>(
                                                                   weight.type.shape.elements()))});
-      weights.replace(value.name, *kernel->layout, std::move(*bytes));
+      weights.replace(value.name, layout, std::move(*bytes));
     }
   }
   return {};

@@ -78,8 +78,11 @@ Result<void> SessionImpl::save(const std::string& path, const StopToken& stop,
     if (!copied) return fail(std::move(copied));
     last = std::move(*copied);
   }
-  const auto page = [&](std::size_t i) -> std::span<const std::byte> {
-    return {i < whole ? pages[i] : last->data(), pool.page_bytes()};
+  std::vector<std::byte> bytes(pool.page_bytes());
+  const auto page = [&](std::size_t i) -> Result<std::span<const std::byte>> {
+    auto read = pool.read_page(bytes.data(), i < whole ? pages[i] : last->data(), stop);
+    if (!read) return fail(std::move(read));
+    return bytes;
   };
   return write_session_file(path, image, page, stop);
 }
@@ -132,7 +135,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::restore(
     return fail(std::move(prepared));
   const auto pages = s.pages_.sequence(image.computed, 0).pages.subspan(image.first_page);
   for (std::size_t i = 0; i < pages.size(); ++i) {
-    auto copied = s.pages_.pool()->copy_page(pages[i], saved->pages.data() + i * page_bytes, stop);
+    auto copied = s.pages_.pool()->write_page(pages[i], saved->pages.data() + i * page_bytes, stop);
     if (!copied) return fail(std::move(copied));
   }
   s.computed_ = image.computed;

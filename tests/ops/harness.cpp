@@ -75,13 +75,17 @@ class PartBuilder {
   }
 
  private:
-  /// Brings the step's matrices into the layout of `kernel`.
+  /// Brings the step's matrices into the layout of `kernel`, and all that is given to a device that
+  /// does not read the host's memory into its own.
   Result<void> arrange(const Step& step, const Kernel& kernel, std::vector<ValueType>& types,
                        std::vector<Ref>& inputs) {
-    if (!kernel.layout && where_ != Inputs::arranged) return {};
+    const bool stays = device_.info().reads_host_memory;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (step.inputs[i].kind != Kind::constant || types[i].shape.rank() != 2) continue;
-      const Layout layout = kernel.layout.value_or(Layout::groups);
+      if (inputs[i].space != Ref::Space::weight) continue;
+      Layout layout = Layout::rows;
+      if (step.inputs[i].kind == Kind::constant && types[i].shape.rank() == 2)
+        layout = kernel.layout.value_or(where_ == Inputs::arranged ? Layout::groups : Layout::rows);
+      if (stays && layout == Layout::rows) continue;
       auto buffer = device_.arrange(types[i], inputs[i].data, layout);
       if (!buffer) return fail(std::move(buffer));
       types[i].layout = layout;
@@ -224,7 +228,8 @@ Result<void> compute_output(Device& device, const Problem& problem, Inputs where
     auto allocated = device.allocate(bytes.size(), "test pages");
     if (!allocated) return fail(std::move(allocated));
     memory = std::move(*allocated);
-    std::memcpy(memory->data(), bytes.data(), bytes.size());
+    if (auto written = device.write(memory->data(), bytes); !written)
+      return fail(std::move(written));
   }
   const KvRun kv(problem.kv, memory != nullptr ? memory->data() : nullptr, problem.rows);
   args.kv = kv.view();
@@ -234,7 +239,10 @@ Result<void> compute_output(Device& device, const Problem& problem, Inputs where
     return fail(Code::internal, "{} wrote outside of output {}.", describe(problem.steps.back()),
                 shown);
   if (has_output) outcome.outputs.push_back(output.values());
-  if (memory != nullptr) outcome.kv.assign(memory->data(), memory->data() + memory->size());
+  if (memory != nullptr) {
+    outcome.kv.resize(memory->size());
+    if (auto read = device.read(outcome.kv, memory->data()); !read) return fail(std::move(read));
+  }
   return {};
 }
 

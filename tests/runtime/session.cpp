@@ -369,7 +369,9 @@ TEST(Session, ALostDeviceIsSaidAndTheTokensSurvive) {
 }
 
 TEST(Session, DeviceMemoryThatEndsIsAnErrorThatSaysSo) {
-  const FakeModel fake({.memory = 3 * 70000});
+  const FakeOptions plenty;
+  const std::uint64_t weights = plenty.memory - FakeModel(plenty).device->memory_free();
+  const FakeModel fake({.memory = weights + 3 * 70000});
   auto session = new_session(fake.model);
   const Outcome outcome = session->evaluate(long_prompt(200), {}, {});
   ASSERT_EQ(outcome.status, Status::failed);

@@ -74,8 +74,19 @@ struct Snapshot {
         text(session.text().pending()) {
     for (std::uint32_t cell = 0; cell < tokens.size(); ++cell)
       positions.push_back(session.positions()[cell]);
-    const KvSequence sequence = session.pages().sequence(computed, 0);
-    const KvView kv = session.pages().pool()->view({&sequence, 1});
+    KvSequence sequence = session.pages().sequence(computed, 0);
+    const KvPool& pool = *session.pages().pool();
+    // The host may not be able to read the pages where they are.
+    std::vector<std::vector<std::byte>> copies;
+    std::vector<std::byte*> pages;
+    for (const std::byte* page : sequence.pages) {
+      pages.push_back(copies.emplace_back(pool.page_bytes()).data());
+      if (page != nullptr) {
+        EXPECT_TRUE(pool.read_page(pages.back(), page, {}));
+      }
+    }
+    sequence.pages = pages;
+    const KvView kv = pool.view({&sequence, 1});
     for (std::uint32_t layer = 0; layer < kv.layers.size(); ++layer)
       for (std::uint32_t head = 0; head < kv.layers[layer].heads; ++head)
         for (std::uint32_t cell = session.pages().first_cell(); cell < computed; ++cell) {

@@ -15,9 +15,11 @@ class FakeTape {
  public:
   explicit FakeTape(std::uint32_t steps, const FakeOptions& options = {}) {
     device_ = std::move(make_fake_device(options).value());
+    const ValueType type{DType::f32, {1, 4}};
+    const auto* input = reinterpret_cast<const std::byte*>(input_.data());
+    weight_ = std::move(device_->arrange(type, input, Layout::rows).value());
     GraphBuilder graph(1, 1);
-    ValueId x =
-        graph.weight("x", {DType::f32, {1, 4}}, reinterpret_cast<const std::byte*>(input_.data()));
+    ValueId x = graph.weight("x", type, weight_->data());
     for (std::uint32_t i = 0; i < steps; ++i) x = graph.add(ops::silu, "silu", {x});
     plan_ = std::move(make_plan(std::move(graph.finish(x).value()), *device_).value());
   }
@@ -43,6 +45,7 @@ class FakeTape {
   std::vector<float> input_ = {1, 2, 3, 4};
   std::vector<std::int32_t> rows_ = {0};
   std::unique_ptr<FakeDevice> device_;
+  std::unique_ptr<Buffer> weight_;
   std::unique_ptr<Plan> plan_;
 };
 

@@ -161,6 +161,12 @@ class CpuDevice final : public Device {
     std::memcpy(to, from, bytes);
     return {};
   }
+  Result<void> read(std::span<std::byte> to, const std::byte* from) override {
+    return copy(to.data(), from, to.size());
+  }
+  Result<void> write(std::byte* to, std::span<const std::byte> from) override {
+    return copy(to, from.data(), from.size());
+  }
 
   RunQueue& queue() noexcept override { return queue_; }
 

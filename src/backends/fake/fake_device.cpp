@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -29,6 +30,14 @@ struct FakeTape final : Tape {
   mutable std::vector<std::byte> arena;
 };
 
+/// Where the host would find what is at an address of the device, and the other way round:
+/// addresses are moved, so that the host can not use them by mistake.
+template <typename T>
+T* moved(T* address) noexcept {
+  if (address == nullptr) return nullptr;
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(address) ^ std::uintptr_t{1} << 62);
+}
+
 class FakeBuffer final : public Buffer {
  public:
   FakeBuffer(std::size_t bytes, std::atomic<std::uint64_t>& used)
@@ -37,7 +46,7 @@ class FakeBuffer final : public Buffer {
     used_ += bytes;
   }
   ~FakeBuffer() override { used_ -= size_; }
-  std::byte* data() const noexcept override { return bytes_.data(); }
+  std::byte* data() const noexcept override { return moved(bytes_.data()); }
   std::size_t size() const noexcept override { return size_; }
 
  private:
@@ -49,7 +58,7 @@ class FakeBuffer final : public Buffer {
 const void* input_data(const Ref& ref, const FakeTape& tape, const RunArgs& args) noexcept {
   switch (ref.space) {
     case Ref::Space::weight:
-      return ref.data;
+      return moved(ref.data);
     case Ref::Space::arena:
       return tape.arena.data() + ref.offset;
     case Ref::Space::tokens:
@@ -65,7 +74,29 @@ const void* input_data(const Ref& ref, const FakeTape& tape, const RunArgs& args
   }
 }
 
-void compute(const FakeStep& step, const FakeTape& tape, const RunArgs& args) {
+/// KV memory as the host sees it.
+class HostKv {
+ public:
+  explicit HostKv(const KvView& kv)
+      : sequences_(kv.sequences.begin(), kv.sequences.end()), kv_(kv) {
+    for (KvSequence& sequence : sequences_) {
+      auto& pages = pages_.emplace_back();
+      for (std::byte* page : sequence.pages) pages.push_back(moved(page));
+      sequence.pages = pages;
+    }
+    kv_.sequences = sequences_;
+  }
+  HostKv(const HostKv&) = delete;
+  HostKv& operator=(const HostKv&) = delete;
+  const KvView& view() const noexcept { return kv_; }
+
+ private:
+  std::vector<KvSequence> sequences_;
+  std::deque<std::vector<std::byte*>> pages_;
+  KvView kv_;
+};
+
+void compute(const FakeStep& step, const FakeTape& tape, const RunArgs& args, const KvView& kv) {
   std::vector<HostTensor> inputs;
   for (std::size_t i = 0; i < step.inputs.size(); ++i)
     inputs.push_back(
@@ -83,7 +114,7 @@ void compute(const FakeStep& step, const FakeTape& tape, const RunArgs& args) {
   }
   const std::uint32_t rows =
       step.selected ? static_cast<std::uint32_t>(args.output_rows.size()) : args.rows;
-  if (rows != 0) step.op->reference({step.attributes, inputs, outputs, rows, &args.kv, args.rows});
+  if (rows != 0) step.op->reference({step.attributes, inputs, outputs, rows, &kv, args.rows});
 }
 
 class FakeDeviceImpl final : public FakeDevice, public Executor {
@@ -92,7 +123,8 @@ class FakeDeviceImpl final : public FakeDevice, public Executor {
     info_ = {.name = options_.name,
              .description = "a device for tests",
              .memory_total = options_.memory,
-             .stop_bound = options_.stop_bound};
+             .stop_bound = options_.stop_bound,
+             .reads_host_memory = false};
     for (const Op* op : ops::all())
       if (!options_.lacks.contains(op->name)) kernels_.push_back({.op = op, .name = op->name});
     thread_ = std::thread([this] { loop(); });
@@ -135,9 +167,29 @@ class FakeDeviceImpl final : public FakeDevice, public Executor {
                              .selected = node.selected});
     return tape;
   }
+  Result<std::unique_ptr<Buffer>> arrange(const ValueType& value, const std::byte* rows, Layout,
+                                          const StopToken& stop) override {
+    const std::size_t bytes = static_cast<std::size_t>(value.shape.rows()) *
+                              row_bytes(value.dtype, static_cast<std::size_t>(value.shape.width()));
+    auto buffer = allocate(bytes, "weights", stop);
+    if (!buffer) return buffer;
+    if (auto written = write((*buffer)->data(), {rows, bytes}); !written)
+      return fail(std::move(written));
+    return buffer;
+  }
   Result<void> copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     if (lost_) return lost();
-    std::memcpy(to, from, bytes);
+    std::memcpy(moved(to), moved(from), bytes);
+    return {};
+  }
+  Result<void> read(std::span<std::byte> to, const std::byte* from) override {
+    if (lost_) return lost();
+    std::memcpy(to.data(), moved(from), to.size());
+    return {};
+  }
+  Result<void> write(std::byte* to, std::span<const std::byte> from) override {
+    if (lost_) return lost();
+    std::memcpy(moved(to), from.data(), from.size());
     return {};
   }
   RunQueue& queue() noexcept override { return queue_; }
@@ -217,6 +269,7 @@ class FakeDeviceImpl final : public FakeDevice, public Executor {
     const auto& tape = static_cast<const FakeTape&>(*run.request().tape);
     const auto steps = static_cast<std::uint32_t>(tape.steps.size());
     const auto stop = [&] { return run.stop_word().load(std::memory_order_relaxed) != 0; };
+    const HostKv kv(run.request().args.kv);
     const std::uint32_t fail_step = fail_at_.exchange(never);
     const std::uint32_t lose_step = lose_at_.exchange(never);
     for (std::uint32_t step = 0; step < steps; ++step) {
@@ -230,7 +283,7 @@ class FakeDeviceImpl final : public FakeDevice, public Executor {
         return queue_.finish(
             run, RunStatus::failed, step, steps,
             Error(Code::internal, fmt::format("{} failed at step {}.", options_.name, step)));
-      compute(tape.steps[step], tape, run.request().args);
+      compute(tape.steps[step], tape, run.request().args, kv.view());
       ++executed_;
     }
     if (late()) hold(nullptr);
