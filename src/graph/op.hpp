@@ -18,6 +18,7 @@ class Rewriter;
 enum class Layout : std::uint8_t {
   rows,    ///< row after row, as in files
   groups,  ///< rows interleaved for the CPU: backends/cpu/gemm/packed.hpp
+  tiles,   ///< tiles for CUDA: backends/cuda/gemm/tiles.hpp; f32 stays in rows
 };
 
 /// Element type, shape and layout of a value.

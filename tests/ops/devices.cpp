@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/cpu_device.hpp"
+#include "backends/cuda/cuda_device.hpp"
 #include "backends/fake/fake_device.hpp"
 
 namespace tacet::op_tests {
@@ -15,6 +16,12 @@ std::vector<DeviceKind> device_kinds() {
          .make =
              [isa](unsigned threads) { return make_cpu_device({.threads = threads, .isa = isa}); },
          .has_threads = true});
+  for (int i = 0; i < cuda_device_count(); ++i) {
+    // While one is open others open fast.
+    auto open = std::make_shared<Result<std::unique_ptr<Device>>>(make_cuda_device(i));
+    kinds.push_back({.name = fmt::format("cuda_{}", i),
+                     .make = [i, open](unsigned) { return make_cuda_device(i); }});
+  }
   kinds.push_back({.name = "fake", .make = [](unsigned) -> Result<std::unique_ptr<Device>> {
                      auto device = make_fake_device();
                      if (!device) return fail(std::move(device));

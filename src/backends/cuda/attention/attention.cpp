@@ -1,0 +1,119 @@
+#include "backends/cuda/attention/attention.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/cuda/attention/kept.hpp"
+#include "backends/cuda/table.hpp"
+#include "ops/ops.hpp"
+
+namespace tacet::cuda {
+
+namespace {
+
+constexpr std::uint32_t least_split = 256;
+constexpr std::uint32_t most_splits = 64;
+
+/// Depends on the most keys of the plan, so that the parts of a query need little memory.
+std::uint32_t split_of(const ops::AttentionAttributes& attributes) {
+  const auto keys = static_cast<std::uint32_t>(attributes.max_keys);
+  return std::max(least_split, std::bit_ceil(ceil_div(keys, most_splits)));
+}
+
+std::uint32_t v_size_of(const NodeView& view) {
+  const auto attributes = view.attributes->as<ops::AttentionAttributes>();
+  return static_cast<std::uint32_t>(attributes.v_size(view.inputs[2].shape.width()));
+}
+
+bool supports(const NodeView& view) {
+  const auto fits = [](const ValueType& state) {
+    return is_kept(state.dtype) && width_of(state) % info(state.dtype).block_size == 0 &&
+           width_of(state) <= 1024;
+  };
+  return fits(view.inputs[1]) && fits(view.inputs[2]);
+}
+
+std::size_t workspace(const NodeView& view) {
+  const auto attributes = view.attributes->as<ops::AttentionAttributes>();
+  const std::uint32_t rows = rows_of(view.inputs[0]);
+  if (rows > attention_few_rows) return 0;
+  const std::size_t splits =
+      ceil_div(static_cast<std::uint32_t>(attributes.max_keys), split_of(attributes));
+  return rows * static_cast<std::size_t>(attributes.heads) * splits * (v_size_of(view) + 2) *
+         sizeof(float);
+}
+
+/// A kernel for heads up to `size`: so many queries of a warp, and keys at once. The names and
+/// numbers are those of attention.cu.
+struct Variant {
+  std::uint32_t size;
+  std::uint32_t per_warp;  ///< with many rows; with few it is one
+  std::uint32_t keys;
+  std::string_view many, few;
+};
+constexpr Variant variants[] = {
+    {64, 8, 32, "many_64", "few_64"},      {128, 8, 32, "many_128", "few_128"},
+    {256, 4, 32, "many_256", "few_256"},   {512, 2, 16, "many_512", "few_512"},
+    {1024, 1, 8, "many_1024", "few_1024"},
+};
+
+void emit(const PlacedNode& node, TapeBuilder& tape) {
+  const auto attributes = node.view.attributes->as<ops::AttentionAttributes>();
+  AttentionArguments a{};
+  a.heads = static_cast<std::uint32_t>(attributes.heads);
+  a.scale = attributes.scale;
+  a.softcap = attributes.softcap;
+  a.max_bias = attributes.max_bias;
+  a.window = attributes.window;
+  a.values_in_keys = attributes.values_in_keys != 0;
+  a.causal = attributes.causal;
+  a.q = tape.address<const float>(node.inputs[0]);
+  if (node.inputs.size() > 3) a.sinks = tape.address<const float>(node.inputs[3]);
+  a.out = tape.address<float>(node.outputs[0]);
+  a.parts = tape.address<float>(node.workspace);
+  a.layer = node.inputs[1].layer;
+  a.kv_heads = rows_of(node.view.inputs[1]);
+  a.group = a.heads / a.kv_heads;
+  a.k_size = width_of(node.view.inputs[1]);
+  a.v_size = v_size_of(node.view);
+  a.k_type = node.view.inputs[1].dtype;
+  a.v_type = node.view.inputs[2].dtype;
+  a.split = split_of(attributes);
+  a.most_splits = ceil_div(static_cast<std::uint32_t>(attributes.max_keys), a.split);
+  a.rows = rows_of(node.view.inputs[0]);
+  launch_attention(tape.launches, a);
+}
+
+const CudaKernel kernels[] = {
+    {{.op = &ops::attention,
+      .name = "attention.cuda",
+      .supports = supports,
+      .workspace = workspace},
+     emit},
+};
+
+}  // namespace
+
+void launch_attention(Launches& launches, const AttentionArguments& a) {
+  const bool few = a.rows <= attention_few_rows;
+  const std::uint32_t size = std::max(a.k_size, a.v_size);
+  const Variant& variant =
+      *std::ranges::find_if(variants, [size](const Variant& other) { return size <= other.size; });
+  const std::uint32_t queries = (few ? 1 : variant.per_warp) * attention_warps;
+  const std::size_t k_pitch = (a.k_size + 3) / 4 * 4 + 4, v_pitch = (a.v_size + 3) / 4 * 4 + 4;
+  const std::size_t shared =
+      sizeof(float) *
+      (queries * k_pitch + variant.keys * (k_pitch + v_pitch) + queries * variant.keys);
+  // Every sequence may end in the middle of a tile.
+  const std::uint32_t tiles = ceil_div(a.rows * a.group, queries) + a.rows - 1;
+  launches.add({"attention", few ? variant.few : variant.many},
+               {std::max(1U, tiles), a.kv_heads, few ? a.most_splits : 1}, attention_threads, a,
+               shared);
+  if (few) launches.add({"attention", "merge"}, {a.heads, a.rows}, 128, a);
+}
+
+std::span<const CudaKernel> attention_kernels() noexcept {
+  return kernels;
+}
+
+}  // namespace tacet::cuda

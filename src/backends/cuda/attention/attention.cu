@@ -1,0 +1,379 @@
+#include "backends/cuda/attention/attention.hpp"
+
+#include "backends/cuda/attention/kept.cuh"
+
+/// Attention in tiles with an online softmax (FlashAttention, arXiv:2205.14135; split keys as in
+/// FlashDecoding). A query is a head of a row. What a query's result is made of, and in which
+/// order, depends on its keys alone: keys come in splits at multiples of `split`, in each the
+/// softmax starts anew, and then the splits are merged one after the other. With few rows a block
+/// takes a split; with many a block takes one after the other.
+namespace tacet::cuda {
+
+namespace {
+
+/// A softmax that is not finished: the largest score, and the sums of exponentials relative to it.
+struct Softmax {
+  float largest = -INFINITY;
+  float total = 0;
+};
+
+/// How much what is relative to `largest` counts where `now` is the largest.
+__device__ float share(float largest, float now) {
+  return largest == -INFINITY ? 0 : expf(largest - now);
+}
+
+/// The cells that a row sees: from `first` up to before `end`.
+struct Seen {
+  std::uint32_t first, end;
+};
+__device__ std::int32_t position_of(const RunBlock& block, const SequenceArgs& sequence,
+                                    std::uint32_t cell) {
+  return sequence.first_position == SequenceArgs::none
+             ? static_cast<std::int32_t>(cell)
+             : block.cell_positions[sequence.first_position + cell];
+}
+__device__ Seen seen_by(const AttentionArguments& a, const RunBlock& block,
+                        const SequenceArgs& sequence, std::uint32_t row) {
+  if (sequence.page_count == 0) return {0, 0};
+  const std::uint32_t own = sequence.past + row - sequence.begin;
+  Seen seen{0, a.causal ? own + 1 : sequence.past + sequence.end - sequence.begin};
+  if (a.window == 0) return seen;
+  // Positions never fall: the first one that is near enough, in a binary search.
+  const std::int64_t least = std::int64_t{position_of(block, sequence, own)} - a.window + 1;
+  std::uint32_t low = 0, high = seen.end;
+  while (low < high) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (position_of(block, sequence, middle) < least)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  seen.first = low;
+  return seen;
+}
+
+/// Some queries of one sequence and one head of the keys: query i is the row i / group and the head
+/// i % group of the heads that share the keys.
+struct Tile {
+  const SequenceArgs* sequence;
+  std::uint32_t first;  ///< query
+  std::uint32_t count;
+};
+__device__ Tile tile_at(const AttentionArguments& a, const RunBlock& block, std::uint32_t index,
+                        std::uint32_t queries) {
+  for (std::uint32_t s = 0; s < block.sequence_count; ++s) {
+    const SequenceArgs& sequence = block.sequences[s];
+    const std::uint32_t all = (sequence.end - sequence.begin) * a.group;
+    const std::uint32_t tiles = (all + queries - 1) / queries;
+    if (index < tiles) return {&sequence, index * queries, min(queries, all - index * queries)};
+    index -= tiles;
+  }
+  return {nullptr, 0, 0};
+}
+
+__device__ float slope_of(const AttentionArguments& a, std::uint32_t head) {
+  if (a.max_bias == 0) return 0;
+  const auto heads = a.heads;
+  const std::uint32_t power = 1u << (31 - __clz(static_cast<int>(heads)));
+  const double exponent = head < power ? (head + 1.0) / power : (head - power + 0.5) / power;
+  return static_cast<float>(exp2(-a.max_bias * exponent));
+}
+
+__device__ float* part_of(const AttentionArguments& a, std::uint32_t row, std::uint32_t head,
+                          std::uint32_t split) {
+  const std::size_t query = std::size_t{row} * a.heads + head;
+  return a.parts + (query * a.most_splits + split) * (a.v_size + 2);
+}
+
+__device__ void finish(const AttentionArguments& a, Softmax softmax, std::uint32_t head,
+                       float& factor) {
+  factor = 0;
+  if (softmax.largest == -INFINITY) return;
+  float largest = softmax.largest;
+  if (a.sinks != nullptr) {
+    largest = fmaxf(largest, a.sinks[head]);
+    softmax.total = softmax.total * share(softmax.largest, largest) + expf(a.sinks[head] - largest);
+  }
+  factor = share(softmax.largest, largest) / softmax.total;
+}
+
+/// A warp has `PerWarp` queries of a tile, each lane `Columns` columns of their values; keys come
+/// `Keys` at a time. With `Split` a block takes a split and leaves its part.
+template <int PerWarp, int Columns, int Keys, bool Split>
+__device__ void attend(const AttentionArguments& a, const RunContext& run) {
+  constexpr std::uint32_t queries = PerWarp * attention_warps;
+  extern __shared__ float4 memory[];
+  const RunBlock& block = *run.block;
+  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::uint32_t kv_head = blockIdx.y;
+  const Tile tile = tile_at(a, block, blockIdx.x, queries);
+  if (tile.sequence == nullptr) return;
+  const SequenceArgs& sequence = *tile.sequence;
+  const std::uint32_t k_pitch = (a.k_size + 3) / 4 * 4 + 4, v_pitch = (a.v_size + 3) / 4 * 4 + 4;
+  auto* q_rows = reinterpret_cast<float*>(memory);
+  float* k_rows = q_rows + queries * k_pitch;
+  float* v_rows = k_rows + Keys * k_pitch;
+  float* weights = v_rows + Keys * v_pitch + warp * (PerWarp * Keys);
+
+  const auto row_of = [&](std::uint32_t query) {
+    return sequence.begin + (tile.first + query) / a.group;
+  };
+  const auto head_of = [&](std::uint32_t query) {
+    return kv_head * a.group + (tile.first + query) % a.group;
+  };
+  for (std::uint32_t query = warp; query < queries; query += attention_warps)
+    for (std::uint32_t i = lane; i < k_pitch; i += 32) {
+      const bool is_there = query < tile.count && i < a.k_size;
+      q_rows[query * k_pitch + i] =
+          is_there ? a.q[(std::size_t{row_of(query)} * a.heads + head_of(query)) * a.k_size + i]
+                   : 0;
+    }
+  // What the keys lack up to a multiple of four stays zero.
+  for (std::uint32_t i = threadIdx.x; i < Keys * (k_pitch + v_pitch); i += attention_threads)
+    k_rows[i] = 0;
+
+  Seen seen[PerWarp];
+  std::int32_t position[PerWarp];
+  float slope[PerWarp];
+#pragma unroll
+  for (int n = 0; n < PerWarp; ++n) {
+    const std::uint32_t query = warp * PerWarp + n;
+    seen[n] = {0, 0};
+    position[n] = 0;
+    slope[n] = 0;
+    if (query >= tile.count) continue;
+    const std::uint32_t row = row_of(query);
+    seen[n] = seen_by(a, block, sequence, row);
+    if (seen[n].end != 0)
+      position[n] = position_of(block, sequence, sequence.past + row - sequence.begin);
+    slope[n] = slope_of(a, head_of(query));
+  }
+  const Seen least = seen_by(a, block, sequence, row_of(0));
+  const Seen most = seen_by(a, block, sequence, row_of(tile.count - 1));
+
+  const LayerArgs& layer = block.layers[a.layer];
+  const bool values_in_keys = a.values_in_keys;
+  const std::size_t k_bytes = kept_row_bytes(a.k_type, a.k_size);
+  const std::size_t v_bytes = values_in_keys ? k_bytes : kept_row_bytes(a.v_type, a.v_size);
+  const std::uint64_t v_offset = values_in_keys ? layer.k_offset : layer.v_offset;
+  const DType v_type = values_in_keys ? a.k_type : a.v_type;
+
+  Softmax whole[PerWarp];
+  float sums[PerWarp][Columns] = {};
+  const std::uint32_t first_split = least.first / a.split;
+  const std::uint32_t end_split = (most.end + a.split - 1) / a.split;
+  const std::uint32_t step = Split ? gridDim.z : 1;
+  for (std::uint32_t split = first_split + (Split ? blockIdx.z : 0); split < end_split;
+       split += step) {
+    Softmax part[PerWarp];
+    float part_sums[PerWarp][Columns] = {};
+    const std::uint32_t begin = max(split * a.split, least.first / Keys * Keys);
+    const std::uint32_t end = min((split + 1) * a.split, most.end);
+    for (std::uint32_t first = begin; first < end; first += Keys) {
+      const int stop = threadIdx.x == 0 && asked_to_stop(run) ? 1 : 0;
+      __syncthreads();
+      for (std::uint32_t key = warp; key < Keys; key += attention_warps) {
+        const std::uint32_t cell = first + key;
+        const std::byte* k = nullptr;
+        const std::byte* v = nullptr;
+        if (cell >= least.first && cell < end) {
+          k = kept_row(block, sequence, layer.k_offset, k_bytes, kv_head, cell);
+          v = kept_row(block, sequence, v_offset, v_bytes, kv_head, cell);
+        }
+        float* k_row = k_rows + key * k_pitch;
+        float* v_row = v_rows + key * v_pitch;
+        if (k != nullptr && v != nullptr) {
+          read_kept(a.k_type, k, a.k_size, k_row, lane);
+          read_kept(v_type, v, a.v_size, v_row, lane);
+        } else {
+          for (std::uint32_t i = lane; i < k_pitch; i += 32) k_row[i] = 0;
+          for (std::uint32_t i = lane; i < v_pitch; i += 32) v_row[i] = 0;
+        }
+      }
+      if (__syncthreads_or(stop) != 0) return;
+      // Scores: a key a lane.
+      const std::uint32_t cell = first + lane;
+      float score[PerWarp] = {};
+      float4 dots[PerWarp] = {};
+      if (lane < Keys) {
+        const auto* k = reinterpret_cast<const float4*>(k_rows + lane * k_pitch);
+        for (std::uint32_t i = 0; i < k_pitch / 4 - 1; ++i) {
+          const float4 key = k[i];
+#pragma unroll
+          for (int n = 0; n < PerWarp; ++n) {
+            const float4 query =
+                reinterpret_cast<const float4*>(q_rows + (warp * PerWarp + n) * k_pitch)[i];
+            dots[n].x = fmaf(query.x, key.x, dots[n].x);
+            dots[n].y = fmaf(query.y, key.y, dots[n].y);
+            dots[n].z = fmaf(query.z, key.z, dots[n].z);
+            dots[n].w = fmaf(query.w, key.w, dots[n].w);
+          }
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < PerWarp; ++n)
+        score[n] = (dots[n].x + dots[n].y) + (dots[n].z + dots[n].w);
+#pragma unroll
+      for (int n = 0; n < PerWarp; ++n) {
+        const bool sees = lane < Keys && cell >= seen[n].first && cell < min(seen[n].end, end);
+        float s = -INFINITY;
+        if (sees) {
+          s = score[n] * a.scale;
+          if (a.softcap != 0) s = a.softcap * tanhf(s / a.softcap);
+          if (slope[n] != 0)
+            s -= slope[n] *
+                 fabsf(static_cast<float>(position[n] - position_of(block, sequence, cell)));
+        }
+        const float largest = fmaxf(part[n].largest, warp_largest(s));
+        const float before = share(part[n].largest, largest);
+        const float weight = s == -INFINITY ? 0 : expf(s - largest);
+        part[n].total = part[n].total * before + warp_sum(weight);
+        part[n].largest = largest;
+        if (lane < Keys) weights[n * Keys + lane] = weight;
+#pragma unroll
+        for (int c = 0; c < Columns; ++c) part_sums[n][c] *= before;
+      }
+      __syncwarp();
+      for (std::uint32_t key = 0; key < Keys; ++key) {
+        float value[Columns];
+#pragma unroll
+        for (int c = 0; c < Columns; ++c) {
+          const std::uint32_t column = lane + 32 * c;
+          value[c] = column < a.v_size ? v_rows[key * v_pitch + column] : 0;
+        }
+#pragma unroll
+        for (int n = 0; n < PerWarp; ++n) {
+          const float weight = weights[n * Keys + key];
+#pragma unroll
+          for (int c = 0; c < Columns; ++c)
+            part_sums[n][c] = fmaf(weight, value[c], part_sums[n][c]);
+        }
+      }
+      __syncwarp();
+    }
+#pragma unroll
+    for (int n = 0; n < PerWarp; ++n) {
+      const std::uint32_t query = warp * PerWarp + n;
+      if constexpr (Split) {
+        if (query >= tile.count) continue;
+        float* out = part_of(a, row_of(query), head_of(query), split);
+#pragma unroll
+        for (int c = 0; c < Columns; ++c)
+          if (lane + 32 * c < a.v_size) out[lane + 32 * c] = part_sums[n][c];
+        if (lane == 0) {
+          out[a.v_size] = part[n].largest;
+          out[a.v_size + 1] = part[n].total;
+        }
+      } else {
+        if (part[n].largest == -INFINITY) continue;
+        const float largest = fmaxf(whole[n].largest, part[n].largest);
+        const float before = share(whole[n].largest, largest),
+                    now = share(part[n].largest, largest);
+        whole[n].total = whole[n].total * before + part[n].total * now;
+        whole[n].largest = largest;
+#pragma unroll
+        for (int c = 0; c < Columns; ++c) sums[n][c] = sums[n][c] * before + part_sums[n][c] * now;
+      }
+    }
+  }
+  if constexpr (!Split) {
+#pragma unroll
+    for (int n = 0; n < PerWarp; ++n) {
+      const std::uint32_t query = warp * PerWarp + n;
+      if (query >= tile.count) continue;
+      float factor = 0;
+      finish(a, whole[n], head_of(query), factor);
+      float* out = a.out + (std::size_t{row_of(query)} * a.heads + head_of(query)) * a.v_size;
+#pragma unroll
+      for (int c = 0; c < Columns; ++c)
+        if (lane + 32 * c < a.v_size) out[lane + 32 * c] = sums[n][c] * factor;
+    }
+  }
+}
+
+/// A block merges the parts of a query.
+__device__ void merge_parts(const AttentionArguments& a, const RunContext& run) {
+  const RunBlock& block = *run.block;
+  const std::uint32_t row = blockIdx.y, head = blockIdx.x;
+  if (stopped(run) || row >= block.rows) return;
+  const SequenceArgs& sequence = sequence_of(block, row);
+  const Seen seen = seen_by(a, block, sequence, row);
+  Softmax whole;
+  const std::uint32_t first = seen.first / a.split, end = (seen.end + a.split - 1) / a.split;
+  for (std::uint32_t column = threadIdx.x; column < a.v_size; column += blockDim.x) {
+    whole = {};
+    float sum = 0;
+    for (std::uint32_t split = first; split < end; ++split) {
+      const float* part = part_of(a, row, head, split);
+      const Softmax one{part[a.v_size], part[a.v_size + 1]};
+      if (one.largest == -INFINITY) continue;
+      const float largest = fmaxf(whole.largest, one.largest);
+      const float before = share(whole.largest, largest), now = share(one.largest, largest);
+      whole.total = whole.total * before + one.total * now;
+      whole.largest = largest;
+      sum = sum * before + part[column] * now;
+    }
+    float factor = 0;
+    finish(a, whole, head, factor);
+    a.out[(std::size_t{row} * a.heads + head) * a.v_size + column] = sum * factor;
+  }
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    many_64(const AttentionArguments a, const RunContext run) {
+  attend<8, 2, 32, false>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    few_64(const AttentionArguments a, const RunContext run) {
+  attend<1, 2, 32, true>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    many_128(const AttentionArguments a, const RunContext run) {
+  attend<8, 4, 32, false>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    few_128(const AttentionArguments a, const RunContext run) {
+  attend<1, 4, 32, true>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    many_256(const AttentionArguments a, const RunContext run) {
+  attend<4, 8, 32, false>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    few_256(const AttentionArguments a, const RunContext run) {
+  attend<1, 8, 32, true>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    many_512(const AttentionArguments a, const RunContext run) {
+  attend<2, 16, 16, false>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    few_512(const AttentionArguments a, const RunContext run) {
+  attend<1, 16, 16, true>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    many_1024(const AttentionArguments a, const RunContext run) {
+  attend<1, 32, 8, false>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(attention_threads)
+    few_1024(const AttentionArguments a, const RunContext run) {
+  attend<1, 32, 8, true>(a, run);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    merge(const AttentionArguments a, const RunContext run) {
+  merge_parts(a, run);
+}
+
+}  // namespace tacet::cuda

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "backends/cuda/tape.hpp"
+#include "backends/run_queue.hpp"
+
+namespace tacet::cuda {
+
+/// Runs tapes on one GPU, one after the other, on a thread of its own. The segments of a tape are
+/// submitted two at a time, so that little is left to drain when a stop comes; a stop is also
+/// stored in the device's stop word, through a second stream, where every kernel looks.
+class CudaExecutor final : public Executor {
+ public:
+  CudaExecutor(const Gpu& gpu, std::string name) : gpu_(gpu), name_(std::move(name)) {}
+  ~CudaExecutor() override;
+
+  /// Makes streams and memory, and starts the thread.
+  Result<void> open(RunQueue& queue, LoadedKernels& kernels);
+  /// What kernels are told, the same for all runs.
+  RunContext context() const noexcept {
+    return {reinterpret_cast<const RunBlock*>(fixed_.data()),
+            reinterpret_cast<const std::uint32_t*>(fixed_.data() + stop_at)};
+  }
+  void start(RunState& run) noexcept override;
+  void raised(RunState& run) noexcept override;
+  std::string_view name() const noexcept override { return name_; }
+  std::chrono::nanoseconds stop_bound() const noexcept override {
+    return std::chrono::microseconds(250);
+  }
+  bool reads_host_signals() const noexcept override { return false; }
+
+ private:
+  static constexpr std::size_t stop_at = 512, fixed_bytes = 1024;
+  struct Ended;
+
+  void work() noexcept;
+  Ended execute(RunState& run) noexcept;
+  Result<void> upload(const RunArgs& args, std::uint32_t epoch) noexcept;
+  Result<void> wait_for(std::uint32_t progress) noexcept;
+  Result<void> end_run(const CudaTape& tape, std::size_t floats);
+  bool store(CUstream stream, const void* to, std::uint32_t value) const noexcept;
+
+  const Gpu gpu_;
+  const std::string name_;
+  RunQueue* queue_ = nullptr;
+  CUstream stream_ = nullptr;  ///< runs
+  CUstream side_ = nullptr;    ///< stops
+  CUkernel end_ = nullptr;
+  DeviceMemory fixed_;     ///< the RunBlock, and the stop word
+  DeviceMemory variable_;  ///< what the RunBlock points to
+  DeviceMemory staging_;   ///< of both, on the host
+  DeviceMemory results_;   ///< logits, on the host
+  DeviceMemory words_;     ///< on the host: progress, and the epoch of the run that came to its end
+  std::uint32_t progress_ = 0;  ///< the last number that was asked for
+  bool lost_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  RunState* next_ = nullptr;
+  RunState* current_ = nullptr;
+  std::uint32_t epoch_ = 0;
+  bool quit_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tacet::cuda

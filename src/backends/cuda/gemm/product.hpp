@@ -1,0 +1,49 @@
+#pragma once
+
+#include "backends/cuda/launch.hpp"
+
+namespace tacet::cuda {
+
+/// One matrix of a product.
+struct ProductMatrix {
+  const std::byte* tiles;
+  const float* bias;  ///< null: none
+  float* out;         ///< {rows, outputs}
+  std::uint32_t outputs;
+  std::uint32_t groups;  ///< of 16 outputs
+};
+
+/// Products of up to three matrices of one type and width with the same rows.
+struct ProductArguments {
+  ProductMatrix matrix[3];
+  std::uint32_t matrices;
+  std::uint32_t groups;  ///< of all; of a gated pair, of each
+  std::uint32_t chunks;  ///< of 64 columns
+  bool selected;
+  std::size_t group_bytes;
+  const void* activations;  ///< activations.hpp
+  const float* factors;     ///< a factor for each row, of split ones
+};
+
+/// Rows of a plan up to which the kernel for few is taken.
+inline constexpr std::uint32_t few_rows = 32;
+/// Columns are cut in so many slices.
+inline constexpr std::uint32_t slices = 8;
+/// With many rows a block computes so many, and so many groups of 16 outputs; of a pair half of
+/// them.
+inline constexpr std::uint32_t rows_of_block = 64;
+inline constexpr std::uint32_t groups_of_block = 8;
+
+/// A product with f32 weights, which lie in rows.
+struct FloatProduct {
+  const float* weights;
+  const float* bias;  ///< null: none
+  const float* x;
+  float* out;
+  std::uint32_t columns;
+  std::uint32_t outputs;
+  bool selected;
+};
+inline constexpr std::uint32_t float_rows_at_once = 8;
+
+}  // namespace tacet::cuda

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/cuda/gpu.hpp"
+#include "backends/cuda/launch.hpp"
+#include "backends/cuda/loaded_kernels.hpp"
+#include "backends/device.hpp"
+
+namespace tacet::cuda {
+
+/// Collects the launches of a tape, and knows where its values lie.
+class TapeBuilder {
+ public:
+  TapeBuilder(std::byte* arena, std::size_t logits_offset) noexcept
+      : arena_(arena), logits_offset_(logits_offset) {}
+
+  Launches launches;
+
+  /// Where a value lies. Tokens, positions and output rows are in the RunBlock.
+  template <typename T>
+  T* address(const Ref& ref) const noexcept {
+    switch (ref.space) {
+      case Ref::Space::weight:
+        return reinterpret_cast<T*>(const_cast<std::byte*>(ref.data));
+      case Ref::Space::arena:
+        return reinterpret_cast<T*>(arena_ + ref.offset);
+      case Ref::Space::logits:
+        return reinterpret_cast<T*>(arena_ + logits_offset_);
+      default:
+        return nullptr;
+    }
+  }
+
+ private:
+  std::byte* arena_;
+  std::size_t logits_offset_;
+};
+
+/// A row of CUDA's kernel table.
+struct CudaKernel : Kernel {
+  /// Appends the launches that compute `node`.
+  void (*emit)(const PlacedNode& node, TapeBuilder& tape) = nullptr;
+};
+
+/// Launches that are submitted at once, as a graph.
+class Segment {
+ public:
+  Segment(const Gpu& gpu, CUgraphExec graph, std::uint32_t end) noexcept
+      : gpu_(gpu), graph_(graph), end_(end) {}
+  Segment(Segment&& other) noexcept
+      : gpu_(other.gpu_), graph_(std::exchange(other.graph_, nullptr)), end_(other.end_) {}
+  Segment& operator=(Segment&&) = delete;
+  ~Segment();
+
+  CUgraphExec graph() const noexcept { return graph_; }
+  /// The number of launches up to its last.
+  std::uint32_t end() const noexcept { return end_; }
+
+ private:
+  Gpu gpu_;
+  CUgraphExec graph_;
+  std::uint32_t end_;
+};
+
+class CudaTape final : public Tape {
+ public:
+  using Tape::Tape;
+
+  std::vector<Segment> segments;
+  std::uint32_t steps = 0;
+  std::shared_ptr<DeviceMemory> arena;
+  const float* logits = nullptr;  ///< on the device
+  std::size_t logits_width = 0;
+};
+
+/// Makes the segments of a tape. Each has at most so much work that two of them end within the
+/// device's stop bound.
+Result<std::vector<Segment>> make_segments(std::span<const Launch> launches,
+                                           const RunContext& context, const Gpu& gpu,
+                                           LoadedKernels& kernels);
+
+}  // namespace tacet::cuda
