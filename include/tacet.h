@@ -115,6 +115,8 @@ typedef struct tacet_engine_options {
   uint32_t threads;       /* that compute; 0: one for each core that this process may use */
   tacet_log_callback log; /* NULL: warnings and errors go to standard error */
   void* log_user_data;
+  const char* device; /* where models run: "cpu", "cuda:0", "auto" (the first GPU, or the CPU where
+                         there is none); NULL: auto */
 } tacet_engine_options;
 
 /* Opens the devices and starts their threads. `options` may be NULL. */

@@ -23,10 +23,12 @@ enum class LogLevel { debug, info, warning, error };
 using LogFunction = std::function<void(LogLevel, std::string_view)>;
 
 struct EngineOptions {
-  /// Threads that compute; 0: one for each core that this process may use.
+  /// Threads that compute on the CPU; 0: one for each core that this process may use.
   unsigned threads = 0;
   /// Where log lines go; empty: lines of level `warning` and above go to standard error.
   LogFunction log = {};
+  /// Where models run: "cpu", "cuda:0", or "auto", the first GPU, or the CPU where there is none.
+  std::string device = "auto";
 };
 
 /// A device that models can run on.
@@ -58,13 +60,16 @@ namespace detail {
 class EngineImpl;
 }
 
-/// The devices of this process and what they share: the root of everything. A cheap handle; models
-/// keep it alive. Thread-safe.
+/// A device of this machine and what is shared on it: the root of everything. A cheap handle;
+/// models keep it alive. Thread-safe.
 class Engine {
  public:
   static Result<Engine> create(EngineOptions options = {});
 
+  /// All devices of this machine that models could run on.
   Result<std::vector<DeviceDescription>> devices() const;
+  /// The one that this engine's models run on.
+  Result<DeviceDescription> device() const;
 
   /// Loads a GGUF model: reads and checks the file, makes the weights resident.
   Result<Model> load(const std::string& path, const LoadOptions& options = {}) const;

@@ -22,6 +22,7 @@ tacet_status tacet_engine_create(const tacet_engine_options* options, tacet_engi
     const auto given = read_options(options, engine_options_size);
     if (!given) return tl::unexpected(given.error());
     EngineOptions wanted{.threads = given->threads, .log = {}};
+    if (given->device != nullptr) wanted.device = given->device;
     if (given->log != nullptr)
       wanted.log = [log = given->log, data = given->log_user_data](LogLevel level,
                                                                    std::string_view line) {

@@ -1,27 +1,47 @@
 #include "tacet/engine.hpp"
 
-#include "backends/cpu/cpu_device.hpp"
 #include "base/result.hpp"
+#include "runtime/devices.hpp"
 #include "runtime/model_impl.hpp"
 
 namespace tacet {
 
+namespace {
+
+DeviceDescription describe(const Device& device) {
+  const DeviceInfo& info = device.info();
+  return {info.name, info.description, info.memory_total, device.memory_free(), info.stop_bound};
+}
+
+}  // namespace
+
 Result<Engine> Engine::create(EngineOptions options) {
   return guard([&]() -> Result<Engine> {
-    const auto isa = cpu::choose();
-    if (!isa) return tl::unexpected(isa.error());
-    auto device = make_cpu_device({.threads = options.threads, .isa = *isa});
+    auto device = detail::open_device(options.device, options.threads);
     if (!device) return fail(std::move(device));
     return Engine(std::make_shared<detail::EngineImpl>(std::move(*device), std::move(options.log)));
   });
 }
 
+Result<DeviceDescription> Engine::device() const {
+  return guard([&]() -> Result<DeviceDescription> { return describe(impl_->device()); });
+}
+
 Result<std::vector<DeviceDescription>> Engine::devices() const {
   return guard([&]() -> Result<std::vector<DeviceDescription>> {
-    const Device& device = impl_->device();
-    const DeviceInfo& info = device.info();
-    return std::vector<DeviceDescription>{
-        {info.name, info.description, info.memory_total, device.memory_free(), info.stop_bound}};
+    std::vector<DeviceDescription> all;
+    for (const std::string& name : detail::device_names()) {
+      if (name == impl_->device().info().name) {
+        all.push_back(describe(impl_->device()));
+        continue;
+      }
+      const auto device = detail::open_device(name, 0);
+      if (device)
+        all.push_back(describe(**device));
+      else
+        impl_->log().write(LogLevel::warning, device.error().message());
+    }
+    return all;
   });
 }
 

@@ -71,6 +71,10 @@ static void test_values(tacet_engine* engine, tacet_model* model, const char* pa
   CHECK_STATUS(tacet_engine_create(&threads, &second), TACET_INVALID_ARGUMENT);
   CHECK(second == NULL);
 
+  tacet_engine_options device = {.struct_size = sizeof device, .device = "gpu"};
+  CHECK_STATUS(tacet_engine_create(&device, &second), TACET_INVALID_ARGUMENT);
+  CHECK(strstr(tacet_last_error(), "use auto or one of cpu") != NULL);
+
   session = new_session(model);
   tacet_outcome outcome = empty_outcome();
   CHECK_STATUS(tacet_session_prompt(session, "a", 77, NULL, &outcome), TACET_INVALID_ARGUMENT);

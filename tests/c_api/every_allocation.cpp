@@ -17,8 +17,11 @@ void ignore(void*, tacet_log_level, const char*, std::size_t) {}
 class CApi : public testing::Test {
  protected:
   void SetUp() override {
-    const tacet_engine_options options = {
-        .struct_size = sizeof options, .threads = 2, .log = ignore, .log_user_data = nullptr};
+    const tacet_engine_options options = {.struct_size = sizeof options,
+                                          .threads = 2,
+                                          .log = ignore,
+                                          .log_user_data = nullptr,
+                                          .device = nullptr};
     ASSERT_EQ(tacet_engine_create(&options, &engine), TACET_OK);
     ASSERT_EQ(tacet_model_load(engine, model_file, nullptr, &model), TACET_OK);
   }

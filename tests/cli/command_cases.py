@@ -64,6 +64,7 @@ class Commands(Case):
         self.assertEqual(devices[0]["name"], "cpu")
         self.assertGreater(devices[0]["stop_bound_us"], 0)
         self.assertIn("cpu", self.succeeds("devices"))
+        self.assertIn("42", self.succeeds("run", "--device", "cpu", "What is 17 + 25?"))
 
     def test_synth_inspect_run(self):
         for shape, kind in (("tiny-qwen3", "q8_0"), ("tiny-qwen2", "f16"), ("tiny-llama", "q8_0")):

@@ -21,6 +21,10 @@ class Errors(Case):
         for command in ("run", "inspect", "plan", "devices", "synth", "quantize", "perplexity", "bench", "demo"):
             self.refuses(2, f"tacet {command} --help", command, "--no-such-option")
 
+    def test_unknown_device(self):
+        for name in ("gpu", "", "cuda:99"):
+            self.refuses(2, "use auto or one of cpu", "run", "--device", name, "hi")
+
     def test_bad_values(self):
         values = {
             "-n": ("-1", "1.5", "x", "", "99999999999", "nan"),

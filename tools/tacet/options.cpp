@@ -26,10 +26,8 @@ void describe(const ModelOptions& options, const Engine& engine, const Model& mo
   complain(fmt::format("Loaded {} in {}: {}, {} parameters, {}.", options.label(), human_time(time),
                        info.architecture, human_count(static_cast<double>(info.parameters)),
                        info.types));
-  const Result<std::vector<DeviceDescription>> devices = engine.devices();
-  if (!devices) return;
-  for (const DeviceDescription& device : *devices)
-    complain(fmt::format("It runs on {}: {}.", device.name, device.description));
+  if (const Result<DeviceDescription> device = engine.device())
+    complain(fmt::format("It runs on {}: {}.", device->name, device->description));
 }
 
 constexpr std::array<std::pair<std::string_view, KvType>, 8> kKvTypes = {{{"f32", KvType::f32},
@@ -66,6 +64,10 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   command.add_option("-m,--model", options.path, "GGUF file (default: the embedded tiny-chat)")
       ->type_name("FILE")
       ->check(path_given("name a GGUF file, or leave the option out for the embedded model"));
+  command
+      .add_option("--device", options.device,
+                  "where it runs: cpu, cuda:0, or auto (default), the first GPU if there is one")
+      ->type_name("NAME");
   command.add_option("--threads", options.threads, "threads that compute (default: one a core)")
       ->type_name("N")
       ->transform(whole_number(1, kMostThreads));
@@ -112,6 +114,7 @@ tl::expected<Opened, int> open_model(const ModelOptions& options) {
   const LogLevel least = options.verbose ? LogLevel::info : LogLevel::warning;
   EngineOptions engine_options;
   engine_options.threads = options.threads;
+  engine_options.device = options.device;
   engine_options.log = [least](LogLevel level, std::string_view line) {
     if (level >= least) complain(line);
   };

@@ -14,7 +14,8 @@ namespace tacet::cli {
 
 /// Which model, and with what it computes.
 struct ModelOptions {
-  std::string path;      ///< not given: the embedded model
+  std::string path;  ///< not given: the embedded model
+  std::string device = "auto";
   unsigned threads = 0;  ///< 0: one a core
   bool read = false;     ///< copy the file instead of mapping it
   bool verbose = false;  ///< show log lines of level info, and what was loaded
