@@ -1,6 +1,7 @@
 #include "backends/cuda/cuda_device.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 #include "backends/cuda/executor.hpp"
@@ -60,6 +61,7 @@ class CudaDevice final : public Device {
         queue_(executor_) {}
 
   ~CudaDevice() override {
+    executor_.close();  // its thread uses the queue to the last
     const auto scope = gpu().scope();
     arena_.reset();
     if (copies_ != nullptr) driver().stream_destroy(copies_);
@@ -161,12 +163,7 @@ class CudaDevice final : public Device {
         for (std::size_t g = begin; g < end; ++g)
           tile_group(value.dtype, data, rows, columns, first + g, tiles.data() + g * group_bytes);
       };
-      const std::size_t share = (count + threads_ - 1) / threads_;
-      std::vector<std::jthread> helpers;
-      for (std::size_t begin = share; begin < count; begin += share)
-        helpers.emplace_back(tile, begin, std::min(begin + share, count));
-      tile(0, std::min(share, count));
-      helpers.clear();
+      in_parallel(count, tile);
       auto written =
           write((*buffer)->data() + first * group_bytes, {tiles.data(), count * group_bytes});
       if (!written) return fail(std::move(written));
@@ -222,6 +219,23 @@ class CudaDevice final : public Device {
  private:
   static constexpr std::size_t arranged_at_once = 16 << 20;
 
+  /// Calls `part(begin, end)` for parts of 0 to `count` on several threads, as many as the system
+  /// gives.
+  template <typename Part>
+  void in_parallel(std::size_t count, const Part& part) const {
+    const std::size_t share = (count + threads_ - 1) / threads_;
+    std::vector<std::jthread> helpers;
+    std::size_t begin = 0;
+    try {
+      helpers.reserve(threads_);
+      for (; begin + share < count; begin += share)
+        helpers.emplace_back(part, begin, begin + share);
+    } catch (const std::system_error&) {
+      // What no thread was given is done here.
+    }
+    part(begin, count);
+  }
+
   const Gpu& gpu() const noexcept { return held_.gpu(); }
   const Driver& driver() const noexcept { return *gpu().driver; }
 
@@ -247,7 +261,8 @@ class CudaDevice final : public Device {
     if (status != CUDA_ERROR_OUT_OF_MEMORY) return driver().failure(status, "memory was allocated");
     return fail(
         Code::out_of_memory,
-        "{} has no {:.1f} MiB for {} ({:.1f} MiB are free); use a smaller context or model.",
+        "{} has no {:.1f} MiB for {} ({:.1f} MiB are free); use a smaller context or model, or "
+        "the device cpu.",
         info_.name, mib(bytes), purpose, mib(memory_free()));
   }
 

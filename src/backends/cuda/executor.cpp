@@ -67,15 +67,18 @@ Result<void> CudaExecutor::open(RunQueue& queue, LoadedKernels& kernels) {
   return {};
 }
 
-CudaExecutor::~CudaExecutor() {
-  if (thread_.joinable()) {
-    {
-      const std::lock_guard lock(mutex_);
-      quit_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
+void CudaExecutor::close() noexcept {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
   }
+  changed_.notify_all();
+  thread_.join();
+}
+
+CudaExecutor::~CudaExecutor() {
+  close();
   const auto scope = gpu_.scope();
   for (const CUstream stream : {stream_, side_})
     if (stream != nullptr) gpu_.driver->stream_destroy(stream);
@@ -107,7 +110,7 @@ void CudaExecutor::work() noexcept {
       if (next_ == nullptr) return;
       run = std::exchange(next_, nullptr);
     }
-    Ended ended = execute(*run);
+    Ended ended = execute_or_fail(*run);
     {
       const std::lock_guard lock(mutex_);
       current_ = nullptr;
@@ -118,8 +121,18 @@ void CudaExecutor::work() noexcept {
   }
 }
 
+/// Executes `run`, even where there is no memory for an error's sentence.
+CudaExecutor::Ended CudaExecutor::execute_or_fail(RunState& run) noexcept {
+  try {
+    return execute(run);
+  } catch (const std::bad_alloc&) {
+    gpu_.driver->stream_synchronize(stream_);
+    return {RunStatus::failed, 0, Error::no_memory()};
+  }
+}
+
 /// Brings what changes from run to run to the device.
-Result<void> CudaExecutor::upload(const RunArgs& args, std::uint32_t epoch) noexcept {
+Result<void> CudaExecutor::upload(const RunArgs& args, std::uint32_t epoch) {
   std::size_t page_count = 0, position_count = 0;
   for (const KvSequence& sequence : args.kv.sequences) {
     page_count += sequence.pages.size();
@@ -191,7 +204,7 @@ Result<void> CudaExecutor::upload(const RunArgs& args, std::uint32_t epoch) noex
 }
 
 /// Waits until the device has come to a number of `progress_`.
-Result<void> CudaExecutor::wait_for(std::uint32_t progress) noexcept {
+Result<void> CudaExecutor::wait_for(std::uint32_t progress) {
   const auto* word = reinterpret_cast<volatile std::uint32_t*>(words_.data());
   for (std::uint32_t spins = 1;; ++spins) {
     if (static_cast<std::int32_t>(*word - progress) >= 0) return {};
@@ -226,7 +239,7 @@ Result<void> CudaExecutor::end_run(const CudaTape& tape, std::size_t floats) {
   return {};
 }
 
-CudaExecutor::Ended CudaExecutor::execute(RunState& run) noexcept {
+CudaExecutor::Ended CudaExecutor::execute(RunState& run) {
   const auto& tape = static_cast<const CudaTape&>(*run.request().tape);
   const RunArgs& args = run.request().args;
   if (lost_)
@@ -265,7 +278,8 @@ CudaExecutor::Ended CudaExecutor::execute(RunState& run) noexcept {
   auto idle = wait_for(progress_);
   if (!idle) return failed(idle, 0);
   const bool done = whole && reinterpret_cast<volatile std::uint32_t*>(words_.data())[1] == epoch;
-  if (!done) return {RunStatus::stopped, whole ? 0 : passed(submitted)};
+  // Those in flight when the stop was seen may have been cut short.
+  if (!done) return {RunStatus::stopped, passed(submitted - std::min(submitted, most_segments))};
   if (floats != 0) std::memcpy(args.logits, results_.data(), floats * sizeof(float));
   return {RunStatus::done, tape.steps};
 }

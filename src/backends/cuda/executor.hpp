@@ -19,6 +19,8 @@ class CudaExecutor final : public Executor {
 
   /// Makes streams and memory, and starts the thread.
   Result<void> open(RunQueue& queue, LoadedKernels& kernels);
+  /// Ends the thread; all runs must have ended.
+  void close() noexcept;
   /// What kernels are told, the same for all runs.
   RunContext context() const noexcept {
     return {reinterpret_cast<const RunBlock*>(fixed_.data()),
@@ -37,9 +39,10 @@ class CudaExecutor final : public Executor {
   struct Ended;
 
   void work() noexcept;
-  Ended execute(RunState& run) noexcept;
-  Result<void> upload(const RunArgs& args, std::uint32_t epoch) noexcept;
-  Result<void> wait_for(std::uint32_t progress) noexcept;
+  Ended execute_or_fail(RunState& run) noexcept;
+  Ended execute(RunState& run);
+  Result<void> upload(const RunArgs& args, std::uint32_t epoch);
+  Result<void> wait_for(std::uint32_t progress);
   Result<void> end_run(const CudaTape& tape, std::size_t floats);
   bool store(CUstream stream, const void* to, std::uint32_t value) const noexcept;
 
