@@ -22,6 +22,9 @@ struct DeviceInfo {
   /// an address of the device is of use to it alone: weights are brought to it by `arrange`, and
   /// the host reads and writes buffers by `read` and `write`.
   bool reads_host_memory = true;
+  /// So many nodes before the one that executes may still execute, or do it with this one: what
+  /// they use stays in place so much longer.
+  std::size_t overlap = 0;
 };
 
 /// A part of a plan, compiled to what a device executes. Immutable; made by the device that runs

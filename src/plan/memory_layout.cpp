@@ -47,7 +47,8 @@ std::size_t aligned(std::size_t bytes) {
 
 }  // namespace
 
-MemoryLayout lay_out(const Graph& graph, const std::vector<const Kernel*>& kernels) {
+MemoryLayout lay_out(const Graph& graph, const std::vector<const Kernel*>& kernels,
+                     std::size_t overlap) {
   MemoryLayout layout;
   layout.values.resize(graph.values.size());
   layout.workspaces.resize(graph.nodes.size());
@@ -97,6 +98,7 @@ MemoryLayout lay_out(const Graph& graph, const std::vector<const Kernel*>& kerne
       if (workspaces[node].bytes != 0) blocks.push_back(&workspaces[node]);
     }
   }
+  for (Block* block : blocks) block->last_node += overlap;
   layout.arena_bytes = place(std::move(blocks));
 
   for (std::size_t i = 0; i < values.size(); ++i)

@@ -15,8 +15,9 @@ struct MemoryLayout {
 };
 
 /// Lays out intermediate values and workspaces in one arena: each lives from the node that makes it
-/// to the last that uses it, and takes the first gap that is free all that time. Offsets are
-/// multiples of 64.
-MemoryLayout lay_out(const Graph& graph, const std::vector<const Kernel*>& kernels);
+/// to the last that uses it and `overlap` further ones, and takes the first gap that is free all
+/// that time. Offsets are multiples of 64.
+MemoryLayout lay_out(const Graph& graph, const std::vector<const Kernel*>& kernels,
+                     std::size_t overlap);
 
 }  // namespace tacet

@@ -83,7 +83,7 @@ Result<std::unique_ptr<Plan>> make_plan(Graph graph, Device& device, const StopT
     plan->kernels.push_back(kernel);
   }
   if (stop.stop_requested()) return stopped();
-  const MemoryLayout layout = lay_out(plan->graph, plan->kernels);
+  const MemoryLayout layout = lay_out(plan->graph, plan->kernels, device.info().overlap);
   plan->arena_bytes = layout.arena_bytes;
   if (stop.stop_requested()) return stopped();
   auto tape = compile(*plan, device, layout);

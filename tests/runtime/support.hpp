@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "backends/cpu/cpu_device.hpp"
 #include "backends/fake/fake_device.hpp"
 #include "base/stop_state.hpp"
+#include "runtime/devices.hpp"
 #include "runtime/session_impl.hpp"
 
 namespace tacet::test {
@@ -30,12 +32,13 @@ inline Result<ModelPointer> try_load(std::unique_ptr<Device> device, const std::
   return ModelImpl::create(engine, std::move(*file), path);
 }
 
-/// tiny-chat on the CPU.
+/// tiny-chat on the CPU, or on the device that TACET_TEST_DEVICE names.
 inline ModelPointer cpu_model(const std::string& name = "tiny-chat-Q8_0.gguf",
                               cpu::Isa isa = cpu::available().back(), unsigned threads = 2) {
-  return try_load(std::move(make_cpu_device({.threads = threads, .isa = isa}).value()),
-                  model_path(name))
-      .value();
+  const char* other = std::getenv("TACET_TEST_DEVICE");
+  auto device = other != nullptr ? detail::open_device(other, threads)
+                                 : make_cpu_device({.threads = threads, .isa = isa});
+  return try_load(std::move(device.value()), model_path(name)).value();
 }
 
 /// tiny-chat on a fake device, whose faults `device` then sets.

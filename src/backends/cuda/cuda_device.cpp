@@ -98,7 +98,10 @@ class CudaDevice final : public Device {
                                         major, minor, multiprocessors),
              .memory_total = memory,
              .stop_bound = executor_.stop_bound(),
-             .reads_host_memory = false};
+             .reads_host_memory = false,
+             // A product and the norm before it, or what is written of rotated keys, are one
+             // launch.
+             .overlap = 1};
     for (const auto& rows :
          {elementwise_kernels(), norm_kernels(), rope_kernels(), gather_kernels(),
           kv_write_kernels(), attention_kernels(), matmul_kernels()})
@@ -188,7 +191,7 @@ class CudaDevice final : public Device {
     if (!arena) return fail(std::move(arena));
     tape->arena = std::move(*arena);
     tape->logits = reinterpret_cast<const float*>(tape->arena->data() + logits_at);
-    TapeBuilder builder(tape->arena->data(), logits_at);
+    TapeBuilder builder(tape->arena->data(), logits_at, executor_.arrivals());
     for (const PlacedNode& node : part.nodes) {
       static_cast<const CudaKernel*>(node.kernel)->emit(node, builder);
       builder.launches.take_seconds(estimate(node.view, part.rows));
@@ -322,6 +325,11 @@ Result<std::unique_ptr<Device>> make_cuda_device(int index) {
                 "There is no device cuda:{}; this machine has {} that can be used.", index, count);
   Gpu gpu{.driver = driver()};
   auto status = gpu.driver->device_get(&gpu.device, index);
+  int major = 0;
+  if (status == CUDA_SUCCESS)
+    status = gpu.driver->device_get_attribute(
+        &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu.device);
+  gpu.begins_early = major == 9 && gpu.driver->graph_add_dependencies != nullptr;
   if (status == CUDA_SUCCESS) status = gpu.driver->primary_context_retain(&gpu.context, gpu.device);
   if (status != CUDA_SUCCESS)
     return gpu.driver->failure(status, fmt::format("cuda:{} was opened", index));

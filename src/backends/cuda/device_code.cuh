@@ -19,10 +19,27 @@ __device__ inline bool asked_to_stop(const RunContext& run) {
   return load_relaxed(run.stop) == run.block->epoch;
 }
 
-/// Whether the run is to stop, the same answer for all threads of a block, which it synchronizes.
+/// On GPUs of 9.x a kernel begins while the one before still works (the driver is told so in
+/// tape.cpp): it lets the next one begin, may then load weights and what a run brings along, and
+/// has to wait before it touches anything else, in all its threads, before any of them returns.
+__device__ inline void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+__device__ inline void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Begins a kernel that has nothing to do before it waits. Whether the run is to stop, the same
+/// answer for all threads of a block, which it synchronizes.
 __device__ inline bool stopped(const RunContext& run) {
+  let_next_begin();
   int stop = 0;
   if (threadIdx.x == 0) stop = asked_to_stop(run) ? 1 : 0;
+  wait_for_previous();
   return __syncthreads_or(stop) != 0;
 }
 

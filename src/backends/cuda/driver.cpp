@@ -29,6 +29,15 @@ class Finder {
     }
     function = reinterpret_cast<Function>(found);
   }
+  /// One that came with a later version; null where it is not there.
+  template <typename Function>
+  void if_there(const char* name, Function& function, int since) noexcept {
+    void* found = nullptr;
+    if (!complete_ ||
+        find_(name, &found, since, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) != CUDA_SUCCESS)
+      found = nullptr;
+    function = reinterpret_cast<Function>(found);
+  }
   bool complete() const noexcept { return complete_; }
 
  private:
@@ -80,6 +89,7 @@ std::optional<Driver> find_driver() noexcept {
   find("cuGraphCreate", d.graph_create);
   find("cuGraphDestroy", d.graph_destroy);
   find("cuGraphAddKernelNode", d.graph_add_kernel);
+  find.if_there("cuGraphAddDependencies", d.graph_add_dependencies, 12030);
   find("cuGraphInstantiateWithFlags", d.graph_instantiate);
   find("cuGraphExecDestroy", d.graph_exec_destroy);
   find("cuGraphLaunch", d.graph_launch);

@@ -51,6 +51,8 @@ struct Driver {
   decltype(&::cuGraphCreate) graph_create;
   decltype(&::cuGraphDestroy) graph_destroy;
   decltype(&::cuGraphAddKernelNode) graph_add_kernel;
+  /// Null before CUDA 12.3.
+  decltype(&::cuGraphAddDependencies_v2) graph_add_dependencies;
   decltype(&::cuGraphInstantiateWithFlags) graph_instantiate;
   decltype(&::cuGraphExecDestroy) graph_exec_destroy;
   decltype(&::cuGraphLaunch) graph_launch;

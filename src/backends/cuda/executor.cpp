@@ -199,7 +199,10 @@ Result<void> CudaExecutor::upload(const RunArgs& args, std::uint32_t epoch) {
   auto status = driver.copy_to_device(pointer(device), host, parts.bytes(), stream_);
   if (status == CUDA_SUCCESS)
     status = driver.copy_to_device(pointer(fixed_.data()), host + block_at, sizeof block, stream_);
+  if (status == CUDA_SUCCESS && cut_short_)
+    status = driver.set_bytes(pointer(arrivals()), 0, arrival_words * sizeof(std::uint32_t), stream_);
   if (status != CUDA_SUCCESS) return driver.failure(status, "the arguments of a run were copied");
+  cut_short_ = true;  // until it was not
   return {};
 }
 
@@ -280,6 +283,7 @@ CudaExecutor::Ended CudaExecutor::execute(RunState& run) {
   const bool done = whole && reinterpret_cast<volatile std::uint32_t*>(words_.data())[1] == epoch;
   // Those in flight when the stop was seen may have been cut short.
   if (!done) return {RunStatus::stopped, passed(submitted - std::min(submitted, most_segments))};
+  cut_short_ = false;
   if (floats != 0) std::memcpy(args.logits, results_.data(), floats * sizeof(float));
   return {RunStatus::done, tape.steps};
 }

@@ -26,6 +26,9 @@ class CudaExecutor final : public Executor {
     return {reinterpret_cast<const RunBlock*>(fixed_.data()),
             reinterpret_cast<const std::uint32_t*>(fixed_.data() + stop_at)};
   }
+  std::uint32_t* arrivals() const noexcept {
+    return reinterpret_cast<std::uint32_t*>(fixed_.data() + arrivals_at);
+  }
   void start(RunState& run) noexcept override;
   void raised(RunState& run) noexcept override;
   std::string_view name() const noexcept override { return name_; }
@@ -35,7 +38,8 @@ class CudaExecutor final : public Executor {
   bool reads_host_signals() const noexcept override { return false; }
 
  private:
-  static constexpr std::size_t stop_at = 512, fixed_bytes = 1024;
+  static constexpr std::size_t stop_at = 512, arrivals_at = 1024;
+  static constexpr std::size_t fixed_bytes = arrivals_at + arrival_words * sizeof(std::uint32_t);
   struct Ended;
 
   void work() noexcept;
@@ -52,13 +56,14 @@ class CudaExecutor final : public Executor {
   CUstream stream_ = nullptr;  ///< runs
   CUstream side_ = nullptr;    ///< stops
   CUkernel end_ = nullptr;
-  DeviceMemory fixed_;     ///< the RunBlock, and the stop word
+  DeviceMemory fixed_;     ///< the RunBlock, the stop word, and arrivals
   DeviceMemory variable_;  ///< what the RunBlock points to
   DeviceMemory staging_;   ///< of both, on the host
   DeviceMemory results_;   ///< logits, on the host
   DeviceMemory words_;     ///< on the host: progress, and the epoch of the run that came to its end
   std::uint32_t progress_ = 0;  ///< the last number that was asked for
   bool lost_ = false;
+  bool cut_short_ = false;  ///< the last run was, and blocks may have left arrivals behind
 
   std::mutex mutex_;
   std::condition_variable changed_;

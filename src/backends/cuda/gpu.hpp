@@ -11,6 +11,9 @@ struct Gpu {
   const Driver* driver = nullptr;
   CUdevice device = 0;
   CUcontext context = nullptr;
+  /// Kernels may begin before the one they depend on has ended, and wait for it themselves:
+  /// machine code for 9.x does (device_code.cuh).
+  bool begins_early = false;
 
   /// Calls of the driver are made while such a scope lives.
   [[nodiscard]] ContextScope scope() const noexcept { return {*driver, context}; }

@@ -16,7 +16,12 @@ namespace tacet::cuda {
 struct KernelName {
   std::string_view module;
   std::string_view kernel;
+  friend bool operator==(const KernelName&, const KernelName&) noexcept = default;
 };
+
+/// Shared memory that every GPU from compute capability 8.0 on has for a block, beside a little that
+/// its kernel has by itself.
+inline constexpr std::size_t most_shared_bytes = 96 * 1024;
 
 struct Grid {
   std::uint32_t x = 1, y = 1, z = 1;
@@ -29,8 +34,14 @@ struct Launch {
   Grid grid;
   unsigned threads = 0;  ///< of a block
   std::size_t shared_bytes = 0;
-  std::array<std::byte, 448> arguments;
+  alignas(16) std::array<std::byte, 448> arguments;
   double seconds = 0;  ///< estimate
+
+  /// The struct that it was added with.
+  template <typename Arguments>
+  Arguments& of() noexcept {
+    return *reinterpret_cast<Arguments*>(arguments.data());
+  }
 };
 
 /// Collects launches.
@@ -50,8 +61,14 @@ class Launches {
     launch.shared_bytes = shared_bytes;
     std::memcpy(launch.arguments.data(), &arguments, sizeof arguments);
   }
-  /// Spreads `seconds` over the launches since the last call.
+  /// The newest launch if it is of this kernel, whose arguments may then be added to.
+  Launch* last(KernelName kernel) noexcept {
+    return !launches_.empty() && launches_.back().kernel == kernel ? &launches_.back() : nullptr;
+  }
+  /// Spreads `seconds` over the launches since the last call, or adds them to the one that does
+  /// the work too.
   void take_seconds(double seconds) noexcept {
+    if (timed_ == launches_.size() && timed_ != 0) launches_.back().seconds += seconds;
     const auto count = static_cast<double>(launches_.size() - timed_);
     for (; timed_ < launches_.size(); ++timed_) launches_[timed_].seconds = seconds / count;
   }

@@ -37,8 +37,8 @@ Result<CUkernel> LoadedKernels::find(KernelName name, std::size_t shared_bytes) 
   CUkernel kernel = nullptr;
   const std::string text(name.kernel);
   auto status = gpu_.driver->library_get_kernel(&kernel, *library, text.c_str());
-  // Beyond 48 KiB shared memory has to be asked for.
-  if (status == CUDA_SUCCESS && shared_bytes > 48 * 1024)
+  // Beyond 48 KiB, with what a kernel has by itself, shared memory has to be asked for.
+  if (status == CUDA_SUCCESS && shared_bytes > 32 * 1024)
     status = gpu_.driver->kernel_set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                static_cast<int>(shared_bytes), kernel, gpu_.device);
   if (status != CUDA_SUCCESS)

@@ -39,6 +39,9 @@ struct RunBlock {
   const LayerArgs* layers;
 };
 
+/// Words of a device that blocks count their arrivals in: zeros before and behind each run.
+inline constexpr std::uint32_t arrival_words = 4096;
+
 /// The second parameter of each kernel.
 struct RunContext {
   const RunBlock* block;

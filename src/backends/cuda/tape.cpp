@@ -27,8 +27,16 @@ Result<void> add(const Launch& launch, RunContext context, const Gpu& gpu, Loade
   node.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
   node.kernelParams = parameters;
   const CUgraphNode before = last;
-  const CUresult status = gpu.driver->graph_add_kernel(
-      &last, graph, before != nullptr ? &before : nullptr, before != nullptr ? 1 : 0, &node);
+  const bool begins_early = before != nullptr && gpu.begins_early;
+  const bool has_edge = before != nullptr && !begins_early;
+  auto status = gpu.driver->graph_add_kernel(&last, graph, has_edge ? &before : nullptr,
+                                             has_edge ? 1 : 0, &node);
+  if (status == CUDA_SUCCESS && begins_early) {
+    CUgraphEdgeData edge{};
+    edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+    edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    status = gpu.driver->graph_add_dependencies(graph, &before, &last, &edge, 1);
+  }
   if (status != CUDA_SUCCESS) return gpu.driver->failure(status, "a kernel was recorded");
   return {};
 }

@@ -13,10 +13,11 @@ namespace tacet::cuda {
 /// Collects the launches of a tape, and knows where its values lie.
 class TapeBuilder {
  public:
-  TapeBuilder(std::byte* arena, std::size_t logits_offset) noexcept
-      : arena_(arena), logits_offset_(logits_offset) {}
+  TapeBuilder(std::byte* arena, std::size_t logits_offset, std::uint32_t* zeros) noexcept
+      : arrivals(zeros), arena_(arena), logits_offset_(logits_offset) {}
 
   Launches launches;
+  std::uint32_t* const arrivals;  ///< arrival_words of them
 
   /// Where a value lies. Tokens, positions and output rows are in the RunBlock.
   template <typename T>

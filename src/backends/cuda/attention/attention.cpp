@@ -11,8 +11,8 @@ namespace tacet::cuda {
 
 namespace {
 
-constexpr std::uint32_t least_split = 256;
-constexpr std::uint32_t most_splits = 64;
+constexpr std::uint32_t least_split = 64;
+constexpr std::uint32_t most_splits = 128;
 
 /// Depends on the most keys of the plan, so that the parts of a query need little memory.
 std::uint32_t split_of(const ops::AttentionAttributes& attributes) {
@@ -33,10 +33,16 @@ bool supports(const NodeView& view) {
   return fits(view.inputs[1]) && fits(view.inputs[2]);
 }
 
+/// Whether keys are split between blocks. Of each head of the keys there are then not more tiles
+/// than it has queries of a row, and `attention_few_rows`.
+bool is_few(std::uint32_t rows, std::uint32_t heads) {
+  return rows <= attention_few_rows && heads * (1 + attention_few_rows) <= arrival_words;
+}
+
 std::size_t workspace(const NodeView& view) {
   const auto attributes = view.attributes->as<ops::AttentionAttributes>();
   const std::uint32_t rows = rows_of(view.inputs[0]);
-  if (rows > attention_few_rows) return 0;
+  if (!is_few(rows, static_cast<std::uint32_t>(attributes.heads))) return 0;
   const std::size_t splits =
       ceil_div(static_cast<std::uint32_t>(attributes.max_keys), split_of(attributes));
   return rows * static_cast<std::size_t>(attributes.heads) * splits * (v_size_of(view) + 2) *
@@ -71,6 +77,7 @@ void emit(const PlacedNode& node, TapeBuilder& tape) {
   if (node.inputs.size() > 3) a.sinks = tape.address<const float>(node.inputs[3]);
   a.out = tape.address<float>(node.outputs[0]);
   a.parts = tape.address<float>(node.workspace);
+  a.arrivals = tape.arrivals;
   a.layer = node.inputs[1].layer;
   a.kv_heads = rows_of(node.view.inputs[1]);
   a.group = a.heads / a.kv_heads;
@@ -95,7 +102,7 @@ const CudaKernel kernels[] = {
 }  // namespace
 
 void launch_attention(Launches& launches, const AttentionArguments& a) {
-  const bool few = a.rows <= attention_few_rows;
+  const bool few = is_few(a.rows, a.heads);
   const std::uint32_t size = std::max(a.k_size, a.v_size);
   const Variant& variant =
       *std::ranges::find_if(variants, [size](const Variant& other) { return size <= other.size; });
@@ -109,7 +116,6 @@ void launch_attention(Launches& launches, const AttentionArguments& a) {
   launches.add({"attention", few ? variant.few : variant.many},
                {std::max(1U, tiles), a.kv_heads, few ? a.most_splits : 1}, attention_threads, a,
                shared);
-  if (few) launches.add({"attention", "merge"}, {a.heads, a.rows}, 128, a);
 }
 
 std::span<const CudaKernel> attention_kernels() noexcept {

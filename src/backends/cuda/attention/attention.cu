@@ -6,7 +6,7 @@
 /// FlashDecoding). A query is a head of a row. What a query's result is made of, and in which
 /// order, depends on its keys alone: keys come in splits at multiples of `split`, in each the
 /// softmax starts anew, and then the splits are merged one after the other. With few rows a block
-/// takes a split; with many a block takes one after the other.
+/// takes a split, and the last one to end merges them; with many a block takes one after the other.
 namespace tacet::cuda {
 
 namespace {
@@ -85,16 +85,60 @@ __device__ float* part_of(const AttentionArguments& a, std::uint32_t row, std::u
   return a.parts + (query * a.most_splits + split) * (a.v_size + 2);
 }
 
-__device__ void finish(const AttentionArguments& a, Softmax softmax, std::uint32_t head,
-                       float& factor) {
-  factor = 0;
-  if (softmax.largest == -INFINITY) return;
+/// What the sums of a finished softmax are multiplied by.
+__device__ float finish(const AttentionArguments& a, Softmax softmax, std::uint32_t head) {
+  if (softmax.largest == -INFINITY) return 0;
   float largest = softmax.largest;
   if (a.sinks != nullptr) {
     largest = fmaxf(largest, a.sinks[head]);
     softmax.total = softmax.total * share(softmax.largest, largest) + expf(a.sinks[head] - largest);
   }
-  factor = share(softmax.largest, largest) / softmax.total;
+  return share(softmax.largest, largest) / softmax.total;
+}
+
+/// A warp merges the parts of a query.
+template <int Columns>
+__device__ void merge_parts(const AttentionArguments& a, std::uint32_t row, std::uint32_t head,
+                            std::uint32_t first, std::uint32_t end) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  Softmax whole;
+  float sums[Columns] = {};
+#pragma unroll 4
+  for (std::uint32_t split = first; split < end; ++split) {
+    const float* part = part_of(a, row, head, split);
+    const Softmax one{__ldcg(part + a.v_size), __ldcg(part + a.v_size + 1)};
+    float values[Columns];
+#pragma unroll
+    for (int c = 0; c < Columns; ++c)
+      values[c] = lane + 32 * c < a.v_size ? __ldcg(part + lane + 32 * c) : 0;
+    if (one.largest == -INFINITY) continue;
+    const float largest = fmaxf(whole.largest, one.largest);
+    const float before = share(whole.largest, largest), now = share(one.largest, largest);
+    whole.total = whole.total * before + one.total * now;
+    whole.largest = largest;
+#pragma unroll
+    for (int c = 0; c < Columns; ++c) sums[c] = sums[c] * before + values[c] * now;
+  }
+  const float factor = finish(a, whole, head);
+  float* out = a.out + (std::size_t{row} * a.heads + head) * a.v_size;
+#pragma unroll
+  for (int c = 0; c < Columns; ++c)
+    if (lane + 32 * c < a.v_size) out[lane + 32 * c] = sums[c] * factor;
+}
+
+/// Whether this block is the last of `expected` that came here with its parts, which it may then
+/// read. The same answer for all threads.
+__device__ bool is_last(std::uint32_t* arrivals, std::uint32_t expected) {
+  __threadfence();
+  __syncthreads();
+  int last = 0;
+  if (threadIdx.x == 0 && (expected == 1 || atomicAdd(arrivals, 1u) + 1 == expected)) {
+    *arrivals = 0;
+    last = 1;
+  }
+  last = __syncthreads_or(last);
+  __threadfence();
+  return last != 0;
 }
 
 /// A warp has `PerWarp` queries of a tile, each lane `Columns` columns of their values; keys come
@@ -106,7 +150,9 @@ __device__ void attend(const AttentionArguments& a, const RunContext& run) {
   const RunBlock& block = *run.block;
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t kv_head = blockIdx.y;
+  let_next_begin();
   const Tile tile = tile_at(a, block, blockIdx.x, queries);
+  wait_for_previous();
   if (tile.sequence == nullptr) return;
   const SequenceArgs& sequence = *tile.sequence;
   const std::uint32_t k_pitch = (a.k_size + 3) / 4 * 4 + 4, v_pitch = (a.v_size + 3) / 4 * 4 + 4;
@@ -121,6 +167,13 @@ __device__ void attend(const AttentionArguments& a, const RunContext& run) {
   const auto head_of = [&](std::uint32_t query) {
     return kv_head * a.group + (tile.first + query) % a.group;
   };
+  const Seen least = seen_by(a, block, sequence, row_of(0));
+  const Seen most = seen_by(a, block, sequence, row_of(tile.count - 1));
+  const std::uint32_t first_split = least.first / a.split;
+  const std::uint32_t end_split = (most.end + a.split - 1) / a.split;
+  // The blocks that have a split; where there is none, one of them leaves zeros.
+  const std::uint32_t blocks = min(gridDim.z, max(1u, end_split - first_split));
+  if (Split && blockIdx.z >= blocks) return;
   for (std::uint32_t query = warp; query < queries; query += attention_warps)
     for (std::uint32_t i = lane; i < k_pitch; i += 32) {
       const bool is_there = query < tile.count && i < a.k_size;
@@ -148,9 +201,6 @@ __device__ void attend(const AttentionArguments& a, const RunContext& run) {
       position[n] = position_of(block, sequence, sequence.past + row - sequence.begin);
     slope[n] = slope_of(a, head_of(query));
   }
-  const Seen least = seen_by(a, block, sequence, row_of(0));
-  const Seen most = seen_by(a, block, sequence, row_of(tile.count - 1));
-
   const LayerArgs& layer = block.layers[a.layer];
   const bool values_in_keys = a.values_in_keys;
   const std::size_t k_bytes = kept_row_bytes(a.k_type, a.k_size);
@@ -160,9 +210,7 @@ __device__ void attend(const AttentionArguments& a, const RunContext& run) {
 
   Softmax whole[PerWarp];
   float sums[PerWarp][Columns] = {};
-  const std::uint32_t first_split = least.first / a.split;
-  const std::uint32_t end_split = (most.end + a.split - 1) / a.split;
-  const std::uint32_t step = Split ? gridDim.z : 1;
+  const std::uint32_t step = Split ? blocks : 1;
   for (std::uint32_t split = first_split + (Split ? blockIdx.z : 0); split < end_split;
        split += step) {
     Softmax part[PerWarp];
@@ -276,13 +324,21 @@ __device__ void attend(const AttentionArguments& a, const RunContext& run) {
       }
     }
   }
-  if constexpr (!Split) {
+  if constexpr (Split) {
+    if (!is_last(a.arrivals + blockIdx.x * gridDim.y + blockIdx.y, blocks)) return;
+#pragma unroll
+    for (int n = 0; n < PerWarp; ++n) {
+      const std::uint32_t query = warp * PerWarp + n;
+      if (query < tile.count)
+        merge_parts<Columns>(a, row_of(query), head_of(query), seen[n].first / a.split,
+                             (seen[n].end + a.split - 1) / a.split);
+    }
+  } else {
 #pragma unroll
     for (int n = 0; n < PerWarp; ++n) {
       const std::uint32_t query = warp * PerWarp + n;
       if (query >= tile.count) continue;
-      float factor = 0;
-      finish(a, whole[n], head_of(query), factor);
+      const float factor = finish(a, whole[n], head_of(query));
       float* out = a.out + (std::size_t{row_of(query)} * a.heads + head_of(query)) * a.v_size;
 #pragma unroll
       for (int c = 0; c < Columns; ++c)
@@ -291,89 +347,56 @@ __device__ void attend(const AttentionArguments& a, const RunContext& run) {
   }
 }
 
-/// A block merges the parts of a query.
-__device__ void merge_parts(const AttentionArguments& a, const RunContext& run) {
-  const RunBlock& block = *run.block;
-  const std::uint32_t row = blockIdx.y, head = blockIdx.x;
-  if (stopped(run) || row >= block.rows) return;
-  const SequenceArgs& sequence = sequence_of(block, row);
-  const Seen seen = seen_by(a, block, sequence, row);
-  Softmax whole;
-  const std::uint32_t first = seen.first / a.split, end = (seen.end + a.split - 1) / a.split;
-  for (std::uint32_t column = threadIdx.x; column < a.v_size; column += blockDim.x) {
-    whole = {};
-    float sum = 0;
-    for (std::uint32_t split = first; split < end; ++split) {
-      const float* part = part_of(a, row, head, split);
-      const Softmax one{part[a.v_size], part[a.v_size + 1]};
-      if (one.largest == -INFINITY) continue;
-      const float largest = fmaxf(whole.largest, one.largest);
-      const float before = share(whole.largest, largest), now = share(one.largest, largest);
-      whole.total = whole.total * before + one.total * now;
-      whole.largest = largest;
-      sum = sum * before + part[column] * now;
-    }
-    float factor = 0;
-    finish(a, whole, head, factor);
-    a.out[(std::size_t{row} * a.heads + head) * a.v_size + column] = sum * factor;
-  }
-}
-
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 1)
     many_64(const AttentionArguments a, const RunContext run) {
   attend<8, 2, 32, false>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 2)
     few_64(const AttentionArguments a, const RunContext run) {
   attend<1, 2, 32, true>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 1)
     many_128(const AttentionArguments a, const RunContext run) {
   attend<8, 4, 32, false>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 2)
     few_128(const AttentionArguments a, const RunContext run) {
   attend<1, 4, 32, true>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 1)
     many_256(const AttentionArguments a, const RunContext run) {
   attend<4, 8, 32, false>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 2)
     few_256(const AttentionArguments a, const RunContext run) {
   attend<1, 8, 32, true>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 1)
     many_512(const AttentionArguments a, const RunContext run) {
   attend<2, 16, 16, false>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 1)
     few_512(const AttentionArguments a, const RunContext run) {
   attend<1, 16, 16, true>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 1)
     many_1024(const AttentionArguments a, const RunContext run) {
   attend<1, 32, 8, false>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(attention_threads)
+extern "C" __global__ void __launch_bounds__(attention_threads, 1)
     few_1024(const AttentionArguments a, const RunContext run) {
   attend<1, 32, 8, true>(a, run);
-}
-
-extern "C" __global__ void __launch_bounds__(128)
-    merge(const AttentionArguments a, const RunContext run) {
-  merge_parts(a, run);
 }
 
 }  // namespace tacet::cuda

@@ -10,6 +10,8 @@ struct AttentionArguments {
   const float* sinks;  ///< null: there are none
   float* out;
   float* parts;  ///< of splits: for each query and split the sums, then largest and total
+  /// How many blocks of a tile and head have left their parts: zeros before a run and behind it.
+  std::uint32_t* arrivals;
   // ops::AttentionAttributes.
   std::uint32_t heads;
   float scale, softcap, max_bias;

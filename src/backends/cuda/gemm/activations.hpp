@@ -9,15 +9,13 @@ namespace tacet::cuda {
 
 /// Rounded to 8 bits, 32 columns sharing a scale: x = scale * code. Word 4 q + 2 b + h of a chunk's
 /// 16 words of codes is of the columns 32 b + 16 h + 4 q to 32 b + 16 h + 4 q + 3.
-struct CodedScale {
-  float scale;
-  std::int16_t sums[2];  ///< of the codes of each 16 columns
-};
 struct CodedChunk {
   std::uint32_t codes[16];
-  CodedScale scales[2];
+  float scales[2];
+  std::int16_t sums[4];  ///< of the codes of each 16 columns
+  float scaled_sums[4];  ///< the same, multiplied by the scale
 };
-static_assert(sizeof(CodedChunk) == 80);
+static_assert(sizeof(CodedChunk) == 96);
 
 /// As the sum of two halves (or bfloat16), the first the nearest one: word 32 part + 8 q + 2 s + h
 /// is of the columns 16 s + 8 h + 2 q and the one behind. Rows for halves are multiplied by a power

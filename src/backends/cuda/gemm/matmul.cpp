@@ -6,6 +6,7 @@
 #include "backends/cuda/gemm/product.hpp"
 #include "backends/cuda/gemm/tiles.hpp"
 #include "backends/cuda/ops/elementwise.hpp"
+#include "backends/cuda/ops/norm.hpp"
 #include "backends/cuda/table.hpp"
 #include "ops/ops.hpp"
 
@@ -17,27 +18,28 @@ std::uint32_t columns_of(const ValueType& matrix) {
   return static_cast<std::uint32_t>(matrix.shape[1]);
 }
 
+bool is_half(DType weights) {
+  return weights == DType::f16 || weights == DType::bf16;
+}
+
+/// The bytes of 64 activations of a row for products with weights of this type.
+std::size_t chunk_bytes(DType weights) {
+  return is_half(weights) ? sizeof(SplitChunk) : sizeof(CodedChunk);
+}
+
 /// The bytes of activations for products with weights of this type, and where the factors of split
 /// rows are.
 std::size_t activation_bytes(DType weights, std::size_t rows, std::size_t columns) noexcept {
-  const bool halves = weights == DType::f16 || weights == DType::bf16;
-  return halves ? split_bytes(rows, columns) : coded_bytes(rows, columns);
+  return is_half(weights) ? split_bytes(rows, columns) : coded_bytes(rows, columns);
 }
 float* factors_in(std::byte* workspace, std::size_t rows, std::size_t columns) noexcept {
   return reinterpret_cast<float*>(workspace + rows * chunks_of(columns) * sizeof(SplitChunk));
 }
 
-/// Appends what brings f32 activations {rows, columns} into the form that products with weights of
-/// this type read, in `workspace`.
-void emit_activations(const float* x, DType weights, std::uint32_t rows, std::uint32_t columns,
-                      bool selected, std::byte* workspace, Launches& launches) {
-  const std::uint32_t chunks = ceil_div(columns, chunk_columns);
-  ActivationArguments a{x, workspace, nullptr, columns, chunks, selected};
-  if (weights != DType::f16 && weights != DType::bf16)
-    return launches.add({"activations", "round_to_codes"}, {ceil_div(chunks, 8), rows}, 256, a);
-  a.factors = factors_in(workspace, rows, columns);
-  launches.add({"activations", weights == DType::bf16 ? "split_to_bf16" : "split_to_halves"},
-               {rows}, 256, a);
+/// Whether a plan of `rows` rows is computed by the kernel for one, which has the row in shared
+/// memory.
+bool is_one(std::uint32_t rows, DType weights, std::size_t chunks) {
+  return rows == 1 && chunks * chunk_bytes(weights) <= most_shared_bytes;
 }
 
 void emit_float_product(const FloatProduct& product, std::uint32_t rows, Launches& launches) {
@@ -46,12 +48,19 @@ void emit_float_product(const FloatProduct& product, std::uint32_t rows, Launche
 }
 
 /// Appends the product of a plan of `rows` rows, from the module of the weights' type.
-void launch_product(Launches& launches, std::string_view module, const ProductArguments& a,
-                    std::uint32_t rows, bool pair) {
+void launch_product(Launches& launches, DType type, const ProductArguments& a, std::uint32_t rows,
+                    bool pair) {
+  const std::string_view module = name(type);
+  if (is_one(rows, type, a.chunks))
+    return launches.add({module, pair ? "one_pair" : "one"}, {a.groups}, 32 * slices, a,
+                        a.chunks * chunk_bytes(type));
   if (rows > few_rows) {
     const std::uint32_t groups = pair ? groups_of_block / 2 : groups_of_block;
+    const std::size_t shared = stages_of_many * rows_of_block * chunk_bytes(type) +
+                               groups_of_block * tile_rows * rows_of_block * sizeof(float);
     return launches.add({module, pair ? "many_pair" : "many"},
-                        {ceil_div(rows, rows_of_block), ceil_div(a.groups, groups)}, 256, a);
+                        {ceil_div(rows, rows_of_block), ceil_div(a.groups, groups)},
+                        threads_of_many, a, shared);
   }
   if (rows <= 8)
     return launches.add({module, pair ? "few_8_pair" : "few_8"}, {a.groups}, 32 * slices, a);
@@ -84,6 +93,7 @@ ProductArguments arguments_of(const Products& products, std::size_t first, std::
   const auto rows = static_cast<std::size_t>(products.x().shape.rows());
   ProductArguments a{};
   a.matrices = static_cast<std::uint32_t>(count);
+  a.columns = columns;
   a.chunks = ceil_div(columns, chunk_columns);
   a.selected = node.selected;
   a.group_bytes = tiled_bytes(products.type(first), tile_rows, columns);
@@ -101,20 +111,43 @@ ProductArguments arguments_of(const Products& products, std::size_t first, std::
   return a;
 }
 
-/// Brings the activations into the form for `type` unless they are in it.
-void prepare(const Products& products, std::size_t first, const std::byte* workspace,
-             TapeBuilder& tape) {
-  const auto form = [&](std::size_t i) {
-    const DType type = products.type(i);
-    return type == DType::f16 || type == DType::bf16 ? type : DType::q8_0;
-  };
-  if (first != 0 && products.type(first - 1) != DType::f32 && form(first) == form(first - 1))
-    return;
-  emit_activations(tape.address<const float>(products.node.inputs[products.count]),
-                   products.type(first), static_cast<std::uint32_t>(products.x().shape.rows()),
-                   columns_of(products.matrix(first)), products.node.selected,
-                   const_cast<std::byte*>(workspace), tape.launches);
-}
+/// Brings the activations of a node's products into the forms that they want.
+class Preparation {
+ public:
+  Preparation(const Products& products, TapeBuilder& tape) : products_(products), tape_(tape) {}
+
+  /// That of the matrix `first`, in the workspace, unless they are in it; or has the kernel of a
+  /// single row do so.
+  void prepare(std::size_t first, ProductArguments& a) {
+    const DType type = products_.type(first);
+    const DType form = is_half(type) ? type : DType::q8_0;
+    if (form_ == form) return;
+    const auto* x = tape_.address<const float>(products_.node.inputs[products_.count]);
+    const auto rows = static_cast<std::uint32_t>(products_.x().shape.rows());
+    auto* workspace = const_cast<void*>(a.activations);
+    const bool in_norm =
+        !is_half(type) &&
+        round_in_norm(tape_.launches, x, static_cast<CodedChunk*>(workspace), a.chunks);
+    if (!in_norm && is_one(rows, type, a.chunks)) {
+      a.row = x;
+      return;
+    }
+    form_ = form;
+    if (in_norm) return;
+    constexpr auto kernel_of = [](DType weights) -> std::string_view {
+      if (weights == DType::f16) return "split_to_halves";
+      return weights == DType::bf16 ? "split_to_bf16" : "round_to_codes";
+    };
+    const ActivationArguments forms{
+        x, workspace, const_cast<float*>(a.factors), a.columns, a.chunks, a.selected};
+    tape_.launches.add({"activations", kernel_of(type)}, {rows}, 256, forms);
+  }
+
+ private:
+  const Products& products_;
+  TapeBuilder& tape_;
+  DType form_ = DType::f32;  ///< of what is in the workspace; f32: nothing is
+};
 
 /// The products of `count` matrices, each into its own of `outs`.
 void emit_products(const PlacedNode& node, std::size_t count, std::array<float*, 3> outs,
@@ -122,6 +155,7 @@ void emit_products(const PlacedNode& node, std::size_t count, std::array<float*,
   const Products products{node, count};
   const auto rows = static_cast<std::uint32_t>(products.x().shape.rows());
   const auto* workspace = tape.address<const std::byte>(node.workspace);
+  Preparation preparation(products, tape);
   for (std::size_t first = 0; first < count;) {
     if (products.type(first) == DType::f32) {
       emit_float_product(
@@ -140,10 +174,10 @@ void emit_products(const PlacedNode& node, std::size_t count, std::array<float*,
     // Matrices of one type go together.
     std::size_t end = first + 1;
     while (end < count && products.type(end) == products.type(first)) ++end;
-    prepare(products, first, workspace, tape);
     ProductArguments a = arguments_of(products, first, end - first, workspace, tape);
+    preparation.prepare(first, a);
     for (std::size_t i = first; i < end; ++i) a.matrix[i - first].out = outs[i];
-    launch_product(tape.launches, name(products.type(first)), a, rows, false);
+    launch_product(tape.launches, products.type(first), a, rows, false);
     first = end;
   }
 }
@@ -186,11 +220,11 @@ void emit_up_gate(const PlacedNode& node, TapeBuilder& tape) {
   const std::uint32_t rows = rows_of(node.view.inputs[2]);
   if (is_pair(node.view)) {
     const Products products{node, 2};
-    prepare(products, 0, workspace_at, tape);
     ProductArguments a = arguments_of(products, 0, 2, workspace_at, tape);
+    Preparation(products, tape).prepare(0, a);
     a.groups = a.matrix[0].groups;
     a.matrix[0].out = tape.address<float>(node.outputs[0]);
-    return launch_product(tape.launches, name(products.type(0)), a, rows, true);
+    return launch_product(tape.launches, products.type(0), a, rows, true);
   }
   // Two products, and what gates the second one with the first.
   const std::uint32_t outputs = width_of(node.view.outputs[0]);

@@ -22,6 +22,8 @@ struct ProductArguments {
   bool selected;
   std::size_t group_bytes;
   const void* activations;  ///< activations.hpp
+  const float* row;         ///< of one row, where the kernel is to bring it into their form
+  std::uint32_t columns;
   const float* factors;     ///< a factor for each row, of split ones
 };
 
@@ -29,10 +31,12 @@ struct ProductArguments {
 inline constexpr std::uint32_t few_rows = 32;
 /// Columns are cut in so many slices.
 inline constexpr std::uint32_t slices = 8;
-/// With many rows a block computes so many, and so many groups of 16 outputs; of a pair half of
-/// them.
+/// With many rows a block computes so many, and so many groups of 16 outputs, a warp each; of a
+/// pair half of them of each matrix. So many chunks of activations are in shared memory.
 inline constexpr std::uint32_t rows_of_block = 64;
 inline constexpr std::uint32_t groups_of_block = 8;
+inline constexpr std::uint32_t threads_of_many = 32 * groups_of_block;
+inline constexpr std::uint32_t stages_of_many = 4;
 
 /// A product with f32 weights, which lie in rows.
 struct FloatProduct {

@@ -1,6 +1,7 @@
 #include "backends/cuda/ops/kv_write.hpp"
 
 #include "backends/cuda/attention/kept.hpp"
+#include "backends/cuda/ops/rope.hpp"
 #include "backends/cuda/table.hpp"
 #include "ops/ops.hpp"
 
@@ -29,6 +30,7 @@ void emit(const PlacedNode& node, TapeBuilder& tape) {
   };
   a.k = state(0);
   if (a.has_values) a.v = state(1);
+  if (keep_in_rope(tape.launches, a)) return;
   launch_kv_write(tape.launches, a, rows_of(node.view.inputs[0]));
 }
 

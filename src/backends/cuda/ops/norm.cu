@@ -1,27 +1,67 @@
 #include "backends/cuda/device_code.cuh"
+#include "backends/cuda/gemm/activations.cuh"
 #include "backends/cuda/ops/norm.hpp"
 
 namespace tacet::cuda {
 
 namespace {
 
+/// The sum of x and what is added.
+struct Summed {
+  const NormArguments& a;
+  std::size_t at;  ///< of the group
+
+  __device__ float operator[](std::uint32_t i) const {
+    return a.added != nullptr ? a.x[at + i] + a.added[at + i] : a.x[at + i];
+  }
+  __device__ float4 four(std::uint32_t i) const {
+    float4 x = reinterpret_cast<const float4*>(a.x + at)[i];
+    if (a.added == nullptr) return x;
+    const float4 b = reinterpret_cast<const float4*>(a.added + at)[i];
+    return {x.x + b.x, x.y + b.y, x.z + b.z, x.w + b.w};
+  }
+};
+
+__device__ float square(const float4& x, float sum) {
+  return fmaf(x.w, x.w, fmaf(x.z, x.z, fmaf(x.y, x.y, fmaf(x.x, x.x, sum))));
+}
+
 /// A block normalizes a group of a row: x / sqrt(mean(x^2) + epsilon) * weight.
 __device__ void normalize(const NormArguments& a, const RunContext& run) {
   __shared__ float shared[threads_of_norm / 32];
   const std::uint32_t row = blockIdx.y;
   if (stopped(run) || row >= live_rows(run, a.selected)) return;
-  const std::size_t at = (std::size_t{row} * a.groups + blockIdx.x) * a.width;
+  const Summed x{a, (std::size_t{row} * a.groups + blockIdx.x) * a.width};
+  const bool by_four = a.width % 4 == 0;
   float squares = 0;
-  for (std::uint32_t i = threadIdx.x; i < a.width; i += threads_of_norm) {
-    float x = a.x[at + i];
-    if (a.added != nullptr) a.sum[at + i] = x += a.added[at + i];
-    squares = fmaf(x, x, squares);
-  }
+  if (by_four)
+    for (std::uint32_t i = threadIdx.x; i < a.width / 4; i += threads_of_norm)
+      squares = square(x.four(i), squares);
+  else
+    for (std::uint32_t i = threadIdx.x; i < a.width; i += threads_of_norm)
+      squares = fmaf(x[i], x[i], squares);
   const float mean = block_sum(squares, shared) / static_cast<float>(a.width);
   const float factor = 1 / sqrtf(mean + a.epsilon);
-  const float* x = a.added != nullptr ? a.sum : a.x;
-  for (std::uint32_t i = threadIdx.x; i < a.width; i += threads_of_norm)
-    a.out[at + i] = x[at + i] * factor * a.weight[i];
+  if (!by_four) {
+    for (std::uint32_t i = threadIdx.x; i < a.width; i += threads_of_norm) {
+      const float value = x[i];
+      if (a.sum != nullptr) a.sum[x.at + i] = value;
+      a.out[x.at + i] = value * factor * a.weight[i];
+    }
+    return;
+  }
+  const auto finish = [&](std::uint32_t i) {
+    const float4 value = x.four(i), weight = reinterpret_cast<const float4*>(a.weight)[i];
+    if (a.sum != nullptr) reinterpret_cast<float4*>(a.sum + x.at)[i] = value;
+    const float4 out{value.x * factor * weight.x, value.y * factor * weight.y,
+                     value.z * factor * weight.z, value.w * factor * weight.w};
+    reinterpret_cast<float4*>(a.out + x.at)[i] = out;
+    return out;
+  };
+  if (a.codes != nullptr)
+    round_row(finish, a.width, a.chunks, a.codes + std::size_t{row} * a.chunks);
+  else
+    for (std::uint32_t i = threadIdx.x; i < a.width / 4; i += threads_of_norm) finish(i);
 }
 
 }  // namespace

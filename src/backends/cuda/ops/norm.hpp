@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backends/cuda/gemm/activations.hpp"
 #include "backends/cuda/launch.hpp"
 
 namespace tacet::cuda {
@@ -10,6 +11,8 @@ struct NormArguments {
   const float* weight;
   float* sum;  ///< of x and what is added
   float* out;
+  CodedChunk* codes;  ///< what `out` is rounded to; null: nobody asked for it
+  std::uint32_t chunks;
   std::uint32_t width;   ///< of a group
   std::uint32_t groups;  ///< of a row
   float epsilon;
@@ -17,8 +20,20 @@ struct NormArguments {
 };
 
 inline constexpr unsigned threads_of_norm = 256;
+inline constexpr KernelName norm_kernel{"norm", "rms_norm"};
 inline void launch_rms_norm(Launches& launches, const NormArguments& a, std::uint32_t rows) {
-  launches.add({"norm", "rms_norm"}, {a.groups, rows}, threads_of_norm, a);
+  launches.add(norm_kernel, {a.groups, rows}, threads_of_norm, a);
+}
+/// Whether the newest launch is a norm whose result is `x`; it then rounds it too.
+inline bool round_in_norm(Launches& launches, const float* x, CodedChunk* codes,
+                          std::uint32_t chunks) {
+  Launch* norm = launches.last(norm_kernel);
+  if (norm == nullptr) return false;
+  auto& a = norm->of<NormArguments>();
+  if (a.out != x || a.groups != 1) return false;
+  a.codes = codes;
+  a.chunks = chunks;
+  return true;
 }
 
 }  // namespace tacet::cuda

@@ -1,4 +1,4 @@
-#include "backends/cuda/device_code.cuh"
+#include "backends/cuda/ops/kv_write.cuh"
 #include "backends/cuda/ops/rope.hpp"
 
 namespace tacet::cuda {
@@ -25,11 +25,9 @@ __device__ void make_table(const RopeTableArguments& a, const RunContext& run) {
 }
 
 /// A block norms and rotates a head of a row.
-__device__ void rotate(const RopeArguments& a, const RunContext& run) {
+__device__ void rotate(const RopeArguments& a, std::uint32_t row, std::uint32_t head) {
   __shared__ float shared[threads_of_rope / 32];
-  const std::uint32_t row = blockIdx.y;
-  if (stopped(run) || row >= run.block->rows) return;
-  const std::size_t at = (std::size_t{row} * a.heads + blockIdx.x) * a.head_size;
+  const std::size_t at = (std::size_t{row} * a.heads + head) * a.head_size;
   const float* x = a.x + at;
   const float* table = a.table + std::size_t{row} * a.table_size;
   float* out = a.out + at;
@@ -57,6 +55,26 @@ __device__ void rotate(const RopeArguments& a, const RunContext& run) {
     out[i] = element(i);
 }
 
+/// A block takes a head of a row: rotates it, keeps it, or both.
+__device__ void rotate_and_keep(const RopesArguments& a, const RunContext& run) {
+  const std::uint32_t row = blockIdx.y, warp = threadIdx.x / 32, warps = threads_of_rope / 32;
+  if (stopped(run) || row >= run.block->rows) return;
+  std::uint32_t head = blockIdx.x;
+#pragma unroll
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    if (i >= a.count) break;
+    if (head >= a.of[i].heads) {
+      head -= a.of[i].heads;
+      continue;
+    }
+    rotate(a.of[i], row, head);
+    if (i + 1 != a.count || a.kept.heads == 0) return;
+    __syncthreads();
+    return write_head(a.kept, false, *run.block, row, head, warp, warps);
+  }
+  write_head(a.kept, true, *run.block, row, head, warp, warps);
+}
+
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(threads_of_rope)
@@ -65,8 +83,8 @@ extern "C" __global__ void __launch_bounds__(threads_of_rope)
 }
 
 extern "C" __global__ void __launch_bounds__(threads_of_rope)
-    rope(const RopeArguments a, const RunContext run) {
-  rotate(a, run);
+    rope(const RopesArguments a, const RunContext run) {
+  rotate_and_keep(a, run);
 }
 
 }  // namespace tacet::cuda

@@ -1,0 +1,139 @@
+#pragma once
+
+#include "backends/cuda/gemm/product.cuh"
+
+namespace tacet::cuda {
+
+template <typename Kind, int Matrices>
+__device__ SliceLoop<Kind, Matrices> slice_of_warp(const ProductArguments& a, const Group& group) {
+  SliceLoop<Kind, Matrices> loop;
+  const std::uint32_t slice = threadIdx.x / 32;
+  loop.begin = slice_begin(a.chunks, slice);
+  loop.end = slice_begin(a.chunks, slice + 1);
+#pragma unroll
+  for (int m = 0; m < Matrices; ++m)
+    loop.tiles[m].tiles = a.matrix[group.matrix + m].tiles + group.number * a.group_bytes;
+  return loop;
+}
+
+/// Up to 8 * Tiles rows: a block computes a group of 16 outputs of them, each warp a slice of the
+/// columns. With `Pair` two matrices of one shape, whose outputs are gated.
+template <typename Kind, int Tiles, bool Pair>
+__device__ void product_of_few(const ProductArguments& a, const RunContext& run) {
+  constexpr int matrices = Pair ? 2 : 1;
+  using Chunk = typename Kind::Chunk;
+  struct Rows {
+    typename Kind::Activations tile[Tiles];
+  };
+  const std::uint32_t lane = threadIdx.x % 32, slice = threadIdx.x / 32;
+  const std::uint32_t g = lane / 4, q = lane % 4;
+  const Group group = Pair ? Group{0, blockIdx.x} : group_of(a, blockIdx.x);
+  const std::uint32_t first_row = blockIdx.y * (8 * Tiles);
+  const int stop = threadIdx.x == 0 && asked_to_stop(run) ? 1 : 0;
+  const std::uint32_t rows = live_rows(run, a.selected);
+  auto loop = slice_of_warp<Kind, matrices>(a, group);
+  let_next_begin();
+  loop.start(lane);
+  wait_for_previous();
+  if (__syncthreads_or(stop) != 0) return;
+
+  const auto* activations = static_cast<const Chunk*>(a.activations);
+  const auto load_rows = [&](std::uint32_t chunk) {
+    Rows x;
+#pragma unroll
+    for (int t = 0; t < Tiles; ++t) {
+      const auto at = [&](std::uint32_t row) {
+        row += first_row + 8 * t;
+        return row < rows ? activations + std::size_t{row} * a.chunks + chunk : nullptr;
+      };
+      x.tile[t] = Kind::load(at(g), at(2 * q), at(2 * q + 1), lane);
+    }
+    return x;
+  };
+  Sums sums[matrices][Tiles];
+  loop.run(lane, load_rows, [&](const typename Kind::Weights& w, const Rows& x, int m) {
+#pragma unroll
+    for (int t = 0; t < Tiles; ++t) Kind::add(w, x.tile[t], sums[m][t]);
+  });
+
+  __shared__ float parts[slices][matrices][Tiles * 8][tile_rows + 1];
+#pragma unroll
+  for (int m = 0; m < matrices; ++m)
+#pragma unroll
+    for (int t = 0; t < Tiles; ++t)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        parts[slice][m][8 * t + 2 * q + i % 2][g + 8 * (i / 2)] = sums[m][t].of[i];
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < Tiles * 8 * tile_rows; i += blockDim.x) {
+    const std::uint32_t in_group = i % tile_rows, in_block = i / tile_rows;
+    const std::uint32_t row = first_row + in_block, output = group.number * tile_rows + in_group;
+    if (row >= rows || output >= a.matrix[group.matrix].outputs) continue;
+    float total[matrices];
+#pragma unroll
+    for (int m = 0; m < matrices; ++m) {
+      total[m] = 0;
+      for (std::uint32_t s = 0; s < slices; ++s) total[m] += parts[s][m][in_block][in_group];
+      total[m] *= Kind::factor(a, row);
+    }
+    store(a, group.matrix, output, row, Pair ? gated(total[0], total[matrices - 1]) : total[0]);
+  }
+}
+
+/// One row, which lies in shared memory. Where it comes as floats every block brings it into the
+/// form of activations itself, while its first weights are on their way.
+template <typename Kind, bool Pair>
+__device__ void product_of_one(const ProductArguments& a, const RunContext& run) {
+  constexpr int matrices = Pair ? 2 : 1;
+  using Chunk = typename Kind::Chunk;
+  extern __shared__ uint4 prepared[];
+  auto* row = reinterpret_cast<Chunk*>(prepared);
+  const std::uint32_t lane = threadIdx.x % 32, slice = threadIdx.x / 32;
+  const Group group = Pair ? Group{0, blockIdx.x} : group_of(a, blockIdx.x);
+  const int stop = threadIdx.x == 0 && asked_to_stop(run) ? 1 : 0;
+  auto loop = slice_of_warp<Kind, matrices>(a, group);
+  let_next_begin();
+  loop.start(lane);
+  wait_for_previous();
+  float factor = 1;
+  if (a.row != nullptr) {
+    factor = Kind::prepare(a, row);
+  } else {
+    const auto* from = static_cast<const uint4*>(a.activations);
+    for (std::uint32_t i = threadIdx.x; i < a.chunks * Kind::pieces; i += blockDim.x)
+      prepared[i] = from[i];
+    factor = Kind::factor(a, 0);
+  }
+  if (__syncthreads_or(stop) != 0 || live_rows(run, a.selected) == 0) return;
+
+  // Lanes 0 to 3 hold the first column of mma's right operand; the other columns are zeros.
+  const auto load_row = [&](std::uint32_t chunk) {
+    return Kind::load(lane < 4 ? row + chunk : nullptr, row + chunk, nullptr, lane);
+  };
+  Sums sums[matrices];
+  loop.run(lane, load_row,
+           [&](const typename Kind::Weights& w, const typename Kind::Activations& x, int m) {
+             Kind::template add<1>(w, x, sums[m]);
+           });
+
+  __shared__ float parts[slices][matrices][tile_rows];
+  if (lane % 4 == 0)
+#pragma unroll
+    for (int m = 0; m < matrices; ++m)
+#pragma unroll
+      for (int p = 0; p < 2; ++p) parts[slice][m][lane / 4 + 8 * p] = sums[m].of[2 * p];
+  __syncthreads();
+  const std::uint32_t output = group.number * tile_rows + threadIdx.x;
+  if (threadIdx.x >= tile_rows || output >= a.matrix[group.matrix].outputs) return;
+  float total[matrices];
+#pragma unroll
+  for (int m = 0; m < matrices; ++m) {
+    total[m] = 0;
+#pragma unroll
+    for (std::uint32_t s = 0; s < slices; ++s) total[m] += parts[s][m][threadIdx.x];
+    total[m] *= factor;
+  }
+  store(a, group.matrix, output, 0, Pair ? gated(total[0], total[matrices - 1]) : total[0]);
+}
+
+}  // namespace tacet::cuda
