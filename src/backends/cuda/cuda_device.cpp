@@ -70,7 +70,7 @@ class CudaDevice final : public Device {
   Result<void> open() {
     const auto scope = gpu().scope();
     char name[128] = {};
-    int major = 0, minor = 0, multiprocessors = 0;
+    int major = 0, minor = 0, multiprocessors = 0, shared_bytes = 0;
     std::size_t memory = 0;
     auto status = driver().device_get_name(name, sizeof name - 1, gpu().device);
     const auto attribute = [&](int& value, CUdevice_attribute which) {
@@ -80,6 +80,7 @@ class CudaDevice final : public Device {
     attribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     attribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     attribute(multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    attribute(shared_bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     if (status == CUDA_SUCCESS) status = driver().device_total_mem(&memory, gpu().device);
     if (status == CUDA_SUCCESS)
       status = driver().stream_create(&copies_, CU_STREAM_NON_BLOCKING, 0);
@@ -93,6 +94,7 @@ class CudaDevice final : public Device {
       return fail(Code::unsupported,
                   "{} ({}) has compute capability {}.{}; tacet needs 8.0 (Ampere) or later.",
                   executor_.name(), name, major, minor);
+    size_ = {static_cast<std::uint32_t>(multiprocessors), static_cast<std::size_t>(shared_bytes)};
     info_ = {.name = std::string(executor_.name()),
              .description = fmt::format("{}, compute capability {}.{}, {} multiprocessors", name,
                                         major, minor, multiprocessors),
@@ -191,7 +193,7 @@ class CudaDevice final : public Device {
     if (!arena) return fail(std::move(arena));
     tape->arena = std::move(*arena);
     tape->logits = reinterpret_cast<const float*>(tape->arena->data() + logits_at);
-    TapeBuilder builder(tape->arena->data(), logits_at, executor_.arrivals());
+    TapeBuilder builder(tape->arena->data(), logits_at, executor_.arrivals(), size_);
     for (const PlacedNode& node : part.nodes) {
       static_cast<const CudaKernel*>(node.kernel)->emit(node, builder);
       builder.launches.take_seconds(estimate(node.view, part.rows));
@@ -298,6 +300,7 @@ class CudaDevice final : public Device {
   HeldContext held_;  ///< goes last
   LoadedKernels kernels_of_gpu_;
   DeviceInfo info_;
+  GpuSize size_;
   std::vector<CudaKernel> kernels_;
   CUstream copies_ = nullptr;
   CUmemoryPool pool_ = nullptr;

@@ -10,14 +10,22 @@
 
 namespace tacet::cuda {
 
+/// What a GPU has, as far as launches depend on it. No result does.
+struct GpuSize {
+  std::uint32_t multiprocessors = 1;
+  std::size_t shared_bytes = 0;  ///< of a multiprocessor
+};
+
 /// Collects the launches of a tape, and knows where its values lie.
 class TapeBuilder {
  public:
-  TapeBuilder(std::byte* arena, std::size_t logits_offset, std::uint32_t* zeros) noexcept
-      : arrivals(zeros), arena_(arena), logits_offset_(logits_offset) {}
+  TapeBuilder(std::byte* arena, std::size_t logits_offset, std::uint32_t* zeros,
+              const GpuSize& gpu_size) noexcept
+      : arrivals(zeros), size(gpu_size), arena_(arena), logits_offset_(logits_offset) {}
 
   Launches launches;
   std::uint32_t* const arrivals;  ///< arrival_words of them
+  const GpuSize size;
 
   /// Where a value lies. Tokens, positions and output rows are in the RunBlock.
   template <typename T>

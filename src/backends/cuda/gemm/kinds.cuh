@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/cuda/device_code.cuh"
+#include "backends/cuda/async_copy.cuh"
 #include "backends/cuda/gemm/activations.cuh"
 #include "backends/cuda/gemm/product.hpp"
 #include "backends/cuda/gemm/tiles.hpp"
@@ -56,6 +56,19 @@ __device__ inline void multiply_halves(float (&c)[4], const std::uint32_t* a, st
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+/// A warp starts a copy to shared memory.
+template <std::uint32_t Bytes>
+__device__ inline void copy_bytes(std::byte* to, const std::byte* from, std::uint32_t lane) {
+  static_assert(Bytes % 16 == 0);
+#pragma unroll
+  for (std::uint32_t first = 0; first < Bytes / 16; first += 32) {
+    const std::uint32_t i = first + lane;
+    if (i < Bytes / 16)
+      copy_to_shared(reinterpret_cast<uint4*>(to) + i, reinterpret_cast<const uint4*>(from) + i,
+                     true);
+  }
+}
+
 /// Weights of a quantized type, activations of 8 bits.
 template <DType Type>
 struct CodedProduct {
@@ -96,6 +109,19 @@ struct CodedProduct {
 
   __device__ static Raw load(const std::byte* tile, std::uint32_t chunk, std::uint32_t lane) {
     return load_chunk<Format>(tile, chunk, lane);
+  }
+  /// Bytes of a chunk in shared memory, with what its tile shares.
+  static constexpr std::uint32_t stage_bytes = Format::stage_bytes;
+  /// A warp starts the copy of a chunk to shared memory; what was copied is then loaded.
+  __device__ static void copy(std::byte* stage, const std::byte* tile, std::uint32_t chunk,
+                              std::uint32_t lane) {
+    copy_bytes<Format::chunk_bytes>(stage, tile + chunk * Format::chunk_bytes, lane);
+    constexpr std::uint32_t shared_bytes = stage_bytes - Format::chunk_bytes;
+    if constexpr (shared_bytes != 0)
+      copy_bytes<shared_bytes>(stage + Format::chunk_bytes, tile + Format::shared_at, lane);
+  }
+  __device__ static Raw load_copied(const std::byte* stage, std::uint32_t lane) {
+    return load_parts<Format, false>(stage, stage + Format::chunk_bytes, lane);
   }
   __device__ static Weights unpack(const Raw& raw) {
     Weights weights;
@@ -203,6 +229,18 @@ struct HalfProduct {
 #pragma unroll
     for (int step = 0; step < 4; ++step)
       raw.steps[step] = __ldcs(reinterpret_cast<const uint4*>(tile) + step * 32 + lane);
+    return raw;
+  }
+  static constexpr std::uint32_t stage_bytes = tile_bytes;
+  __device__ static void copy(std::byte* stage, const std::byte* tile, std::uint32_t,
+                              std::uint32_t lane) {
+    copy_bytes<stage_bytes>(stage, tile, lane);
+  }
+  __device__ static Raw load_copied(const std::byte* stage, std::uint32_t lane) {
+    Raw raw;
+#pragma unroll
+    for (int step = 0; step < 4; ++step)
+      raw.steps[step] = reinterpret_cast<const uint4*>(stage)[step * 32 + lane];
     return raw;
   }
   __device__ static const Weights& unpack(const Raw& raw) {

@@ -36,10 +36,14 @@ float* factors_in(std::byte* workspace, std::size_t rows, std::size_t columns) n
   return reinterpret_cast<float*>(workspace + rows * chunks_of(columns) * sizeof(SplitChunk));
 }
 
-/// Whether a plan of `rows` rows is computed by the kernel for one, which has the row in shared
-/// memory.
+/// What the kernel for one row has in shared memory: the row, and a ring of chunks for each warp.
+std::size_t shared_bytes_of_one(DType weights, std::size_t chunks, bool pair) {
+  const std::uint32_t stage = stage_bytes(weights) * (pair ? 2 : 1);
+  return chunks * chunk_bytes(weights) + std::size_t{slices} * ring_depth(stage) * stage;
+}
+/// Whether a plan of `rows` rows is computed by it.
 bool is_one(std::uint32_t rows, DType weights, std::size_t chunks) {
-  return rows == 1 && chunks * chunk_bytes(weights) <= most_shared_bytes;
+  return rows == 1 && shared_bytes_of_one(weights, chunks, true) <= most_shared_bytes;
 }
 
 void emit_float_product(const FloatProduct& product, std::uint32_t rows, Launches& launches) {
@@ -48,12 +52,18 @@ void emit_float_product(const FloatProduct& product, std::uint32_t rows, Launche
 }
 
 /// Appends the product of a plan of `rows` rows, from the module of the weights' type.
-void launch_product(Launches& launches, DType type, const ProductArguments& a, std::uint32_t rows,
+void launch_product(TapeBuilder& tape, DType type, const ProductArguments& a, std::uint32_t rows,
                     bool pair) {
   const std::string_view module = name(type);
-  if (is_one(rows, type, a.chunks))
-    return launches.add({module, pair ? "one_pair" : "one"}, {a.groups}, 32 * slices, a,
-                        a.chunks * chunk_bytes(type));
+  Launches& launches = tape.launches;
+  if (is_one(rows, type, a.chunks)) {
+    // As many blocks as there is room for; they share the groups.
+    const std::size_t shared = shared_bytes_of_one(type, a.chunks, pair);
+    const auto room = static_cast<std::uint32_t>(tape.size.shared_bytes / (shared + 3 * 1024));
+    const std::uint32_t blocks = tape.size.multiprocessors * std::clamp(room, 1U, blocks_of_one);
+    return launches.add({module, pair ? "one_pair" : "one"}, {std::min(a.groups, blocks)},
+                        32 * slices, a, shared);
+  }
   if (rows > few_rows) {
     const std::uint32_t groups = pair ? groups_of_block / 2 : groups_of_block;
     const std::size_t shared = stages_of_many * rows_of_block * chunk_bytes(type) +
@@ -177,7 +187,7 @@ void emit_products(const PlacedNode& node, std::size_t count, std::array<float*,
     ProductArguments a = arguments_of(products, first, end - first, workspace, tape);
     preparation.prepare(first, a);
     for (std::size_t i = first; i < end; ++i) a.matrix[i - first].out = outs[i];
-    launch_product(tape.launches, products.type(first), a, rows, false);
+    launch_product(tape, products.type(first), a, rows, false);
     first = end;
   }
 }
@@ -224,7 +234,7 @@ void emit_up_gate(const PlacedNode& node, TapeBuilder& tape) {
     Preparation(products, tape).prepare(0, a);
     a.groups = a.matrix[0].groups;
     a.matrix[0].out = tape.address<float>(node.outputs[0]);
-    return launch_product(tape.launches, products.type(0), a, rows, true);
+    return launch_product(tape, products.type(0), a, rows, true);
   }
   // Two products, and what gates the second one with the first.
   const std::uint32_t outputs = width_of(node.view.outputs[0]);

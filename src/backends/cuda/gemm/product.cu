@@ -1,17 +1,18 @@
 #include "backends/cuda/gemm/few.cuh"
 #include "backends/cuda/gemm/many.cuh"
+#include "backends/cuda/gemm/one.cuh"
 
 // The module of a type with tiles; the build names the type in TACET_PRODUCT.
 namespace tacet::cuda {
 
 using Kind = TACET_PRODUCT;
 
-extern "C" __global__ void __launch_bounds__(32 * slices, 2)
+extern "C" __global__ void __launch_bounds__(32 * slices, blocks_of_one)
     one(const ProductArguments a, const RunContext run) {
   product_of_one<Kind, false>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * slices, 2)
+extern "C" __global__ void __launch_bounds__(32 * slices, blocks_of_one)
     one_pair(const ProductArguments a, const RunContext run) {
   product_of_one<Kind, true>(a, run);
 }

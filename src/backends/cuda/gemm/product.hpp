@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backends/cuda/gemm/tiles.hpp"
 #include "backends/cuda/launch.hpp"
 
 namespace tacet::cuda {
@@ -37,6 +38,14 @@ inline constexpr std::uint32_t rows_of_block = 64;
 inline constexpr std::uint32_t groups_of_block = 8;
 inline constexpr std::uint32_t threads_of_many = 32 * groups_of_block;
 inline constexpr std::uint32_t stages_of_many = 4;
+
+/// Blocks of the kernel for one row that a multiprocessor is to hold.
+inline constexpr std::uint32_t blocks_of_one = 3;
+/// With one row a warp has so many chunks in shared memory, each of so many bytes.
+TACET_ON_BOTH constexpr std::uint32_t ring_depth(std::uint32_t bytes) {
+  const std::uint32_t depth = 5120 / bytes;
+  return depth < 2 ? 2 : depth > 8 ? 8 : depth;
+}
 
 /// A product with f32 weights, which lie in rows.
 struct FloatProduct {

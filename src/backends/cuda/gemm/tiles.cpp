@@ -221,15 +221,18 @@ struct Entry {
   DType type;
   std::size_t chunks;  ///< of a tile
   std::size_t tile_bytes;
+  std::uint32_t stage_bytes;
   TileGroup tile;
 };
 template <DType Type, typename Block>
 constexpr Entry entry() {
-  return {Type, TileFormat<Type>::chunks, TileFormat<Type>::tile_bytes, tile_rows_of<Type, Block>};
+  using F = TileFormat<Type>;
+  return {Type, F::chunks, F::tile_bytes, F::stage_bytes, tile_rows_of<Type, Block>};
 }
+constexpr std::uint32_t half_tile_bytes = tile_rows * chunk_columns * 2;
 constexpr Entry entries[] = {
-    {DType::f16, 1, tile_rows* chunk_columns * 2, tile_halves},
-    {DType::bf16, 1, tile_rows* chunk_columns * 2, tile_halves},
+    {DType::f16, 1, half_tile_bytes, half_tile_bytes, tile_halves},
+    {DType::bf16, 1, half_tile_bytes, half_tile_bytes, tile_halves},
     entry<DType::q8_0, BlockQ8_0>(),
     entry<DType::q4_0, BlockQ4_0>(),
     entry<DType::q4_1, BlockQ4_1>(),
@@ -254,6 +257,10 @@ const Entry* find(DType type) noexcept {
 
 bool has_tiles(DType type) noexcept {
   return find(type) != nullptr;
+}
+
+std::uint32_t stage_bytes(DType type) noexcept {
+  return find(type)->stage_bytes;
 }
 
 std::size_t tiled_bytes(DType type, std::size_t rows, std::size_t columns) noexcept {

@@ -157,7 +157,8 @@ struct FormatOf {
   static constexpr std::uint32_t chunk_bytes = scales_at + scale_bytes * tile_rows;
   static constexpr std::uint32_t shared_at = chunk_bytes * chunks;
   static constexpr std::uint32_t tile_bytes = shared_at + shared_bytes * tile_rows;
-  static_assert(tile_bytes % 16 == 0 && chunk_bytes % 16 == 0);
+  static constexpr std::uint32_t stage_bytes = chunk_bytes + shared_bytes * tile_rows;
+  static_assert(tile_bytes % 16 == 0 && chunk_bytes % 16 == 0 && stage_bytes % 16 == 0);
 };
 template <>
 struct TileFormat<DType::q8_0> : FormatOf<Codes::eight, Scales::half, 0> {};
@@ -196,21 +197,22 @@ TACET_ON_BOTH inline T load_as(const std::byte* from) {
   return *reinterpret_cast<const T*>(from);
 }
 
-/// Loads what lane `lane` needs of the chunk `chunk` of a tile.
-template <typename F>
-TACET_ON_BOTH inline RawChunk load_chunk(const std::byte* tile, std::uint32_t chunk,
+/// Loads what lane `lane` needs of a chunk, which lies at `at`, with what its tile shares at
+/// `shared`. With `Streams` they are read once, from a GPU's memory.
+template <typename F, bool Streams>
+TACET_ON_BOTH inline RawChunk load_parts(const std::byte* at, const std::byte* shared,
                                          std::uint32_t lane) {
   RawChunk raw;
-  const std::byte* at = tile + chunk * F::chunk_bytes;
   const auto* low =
       reinterpret_cast<const std::uint32_t*>(at) + lane * (F::low_words < 4 ? F::low_words : 4);
 #ifdef __CUDA_ARCH__
+  const auto load = [](const auto* from) { return Streams ? __ldcs(from) : *from; };
   if constexpr (F::low_words == 2) {
-    const uint2 words = __ldcs(reinterpret_cast<const uint2*>(low));
+    const uint2 words = load(reinterpret_cast<const uint2*>(low));
     raw.low[0] = words.x, raw.low[1] = words.y;
   } else {
     for (int i = 0; i < static_cast<int>(F::low_words / 4); ++i) {
-      const uint4 words = __ldcs(reinterpret_cast<const uint4*>(low + 128 * i));
+      const uint4 words = load(reinterpret_cast<const uint4*>(low + 128 * i));
       raw.low[4 * i] = words.x, raw.low[4 * i + 1] = words.y;
       raw.low[4 * i + 2] = words.z, raw.low[4 * i + 3] = words.w;
     }
@@ -231,11 +233,18 @@ TACET_ON_BOTH inline RawChunk load_chunk(const std::byte* tile, std::uint32_t ch
     else
       raw.scales[p] = load_as<std::uint32_t>(scales);
     if constexpr (F::scale_bytes == 8) raw.more[p] = load_as<std::uint32_t>(scales + 4);
-    const std::byte* shared = tile + F::shared_at + (row + 8 * p) * F::shared_bytes;
-    if constexpr (F::shared_bytes == 2) raw.more[p] = load_as<std::uint16_t>(shared);
-    if constexpr (F::shared_bytes == 4) raw.more[p] = load_as<std::uint32_t>(shared);
+    const std::byte* of_row = shared + (row + 8 * p) * F::shared_bytes;
+    if constexpr (F::shared_bytes == 2) raw.more[p] = load_as<std::uint16_t>(of_row);
+    if constexpr (F::shared_bytes == 4) raw.more[p] = load_as<std::uint32_t>(of_row);
   }
   return raw;
+}
+
+/// The same of the chunk `chunk` of a tile.
+template <typename F>
+TACET_ON_BOTH inline RawChunk load_chunk(const std::byte* tile, std::uint32_t chunk,
+                                         std::uint32_t lane) {
+  return load_parts<F, true>(tile + chunk * F::chunk_bytes, tile + F::shared_at, lane);
 }
 
 /// The eight words of codes.
@@ -307,6 +316,8 @@ TACET_ON_BOTH inline void unpack_scales(const RawChunk& raw,
 
 /// Whether products with weights of this type go by tiles.
 bool has_tiles(DType type) noexcept;
+/// Bytes of 64 columns of a tile, with what the tile shares.
+std::uint32_t stage_bytes(DType type) noexcept;
 /// Bytes of a matrix in tiles.
 std::size_t tiled_bytes(DType type, std::size_t rows, std::size_t columns) noexcept;
 /// Puts rows that lie as in files into tiles: those of the group of 16 rows `group`, `out` being
