@@ -32,6 +32,12 @@ inline Result<ModelPointer> try_load(std::unique_ptr<Device> device, const std::
   return ModelImpl::create(engine, std::move(*file), path);
 }
 
+/// Whether tests run on a GPU, whose runs end before a waiting thread has looked at the stop often.
+inline bool on_gpu() {
+  const char* other = std::getenv("TACET_TEST_DEVICE");
+  return other != nullptr && std::string_view(other) != "cpu";
+}
+
 /// tiny-chat on the CPU, or on the device that TACET_TEST_DEVICE names.
 inline ModelPointer cpu_model(const std::string& name = "tiny-chat-Q8_0.gguf",
                               cpu::Isa isa = cpu::available().back(), unsigned threads = 2) {

@@ -200,7 +200,7 @@ class CudaDevice final : public Device {
     }
     const auto launches = builder.launches.take();
     tape->steps = static_cast<std::uint32_t>(launches.size());
-    auto segments = make_segments(launches, executor_.context(), gpu(), kernels_of_gpu_);
+    auto segments = make_segments(launches, part.rows, executor_.context(), gpu(), kernels_of_gpu_);
     if (!segments) return fail(std::move(segments));
     tape->segments = std::move(*segments);
     return tape;
@@ -330,8 +330,8 @@ Result<std::unique_ptr<Device>> make_cuda_device(int index) {
   auto status = gpu.driver->device_get(&gpu.device, index);
   int major = 0;
   if (status == CUDA_SUCCESS)
-    status = gpu.driver->device_get_attribute(
-        &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu.device);
+    status = gpu.driver->device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                              gpu.device);
   gpu.begins_early = major == 9 && gpu.driver->graph_add_dependencies != nullptr;
   if (status == CUDA_SUCCESS) status = gpu.driver->primary_context_retain(&gpu.context, gpu.device);
   if (status != CUDA_SUCCESS)

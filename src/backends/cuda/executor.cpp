@@ -200,7 +200,8 @@ Result<void> CudaExecutor::upload(const RunArgs& args, std::uint32_t epoch) {
   if (status == CUDA_SUCCESS)
     status = driver.copy_to_device(pointer(fixed_.data()), host + block_at, sizeof block, stream_);
   if (status == CUDA_SUCCESS && cut_short_)
-    status = driver.set_bytes(pointer(arrivals()), 0, arrival_words * sizeof(std::uint32_t), stream_);
+    status =
+        driver.set_bytes(pointer(arrivals()), 0, arrival_words * sizeof(std::uint32_t), stream_);
   if (status != CUDA_SUCCESS) return driver.failure(status, "the arguments of a run were copied");
   cut_short_ = true;  // until it was not
   return {};

@@ -19,8 +19,8 @@ struct KernelName {
   friend bool operator==(const KernelName&, const KernelName&) noexcept = default;
 };
 
-/// Shared memory that every GPU from compute capability 8.0 on has for a block, beside a little that
-/// its kernel has by itself.
+/// Shared memory that every GPU from compute capability 8.0 on has for a block, beside a little
+/// that its kernel has by itself.
 inline constexpr std::size_t most_shared_bytes = 96 * 1024;
 
 struct Grid {

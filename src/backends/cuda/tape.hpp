@@ -84,9 +84,9 @@ class CudaTape final : public Tape {
   std::size_t logits_width = 0;
 };
 
-/// Makes the segments of a tape. Each has at most so much work that two of them end within the
-/// device's stop bound.
-Result<std::vector<Segment>> make_segments(std::span<const Launch> launches,
+/// Makes the segments of a tape of `rows` rows. Each has at most so much work that two of them end
+/// within the device's stop bound.
+Result<std::vector<Segment>> make_segments(std::span<const Launch> launches, std::uint32_t rows,
                                            const RunContext& context, const Gpu& gpu,
                                            LoadedKernels& kernels);
 

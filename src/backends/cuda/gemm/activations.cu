@@ -18,8 +18,9 @@ template <bool Bf16>
 __device__ void split_rows(const ActivationArguments& a, const RunContext& run) {
   const std::uint32_t row = blockIdx.x;
   if (stopped(run) || row >= live_rows(run, a.selected)) return;
-  const float factor = split_row<Bf16>(a.x + std::size_t{row} * a.columns, a.columns, a.chunks,
-                                       static_cast<SplitChunk*>(a.out) + std::size_t{row} * a.chunks);
+  const float factor =
+      split_row<Bf16>(a.x + std::size_t{row} * a.columns, a.columns, a.chunks,
+                      static_cast<SplitChunk*>(a.out) + std::size_t{row} * a.chunks);
   if (threadIdx.x == 0) a.factors[row] = factor;
 }
 

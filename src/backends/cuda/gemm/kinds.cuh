@@ -28,8 +28,7 @@ __device__ inline void multiply_16x32(std::int32_t (&c)[4], const std::uint32_t*
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
       "{%10,%11,%10,%11};"
       : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(start[0]),
-        "r"(start[1]));
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(start[0]), "r"(start[1]));
 }
 __device__ inline void multiply_16x16(std::int32_t (&c)[4], const std::uint32_t* a, std::uint32_t b,
                                       const std::int32_t (&start)[2]) {
@@ -100,8 +99,8 @@ struct CodedProduct {
     }
   };
   struct Activations {
-    uint4 codes = {};           ///< of row g of eight
-    RowScales rows[2] = {};     ///< 2 q and 2 q + 1
+    uint4 codes = {};        ///< of row g of eight
+    RowScales rows[2] = {};  ///< 2 q and 2 q + 1
   };
   static constexpr unsigned blocks_of_many = 2;  ///< that a multiprocessor is to hold
   static constexpr std::uint32_t chunks_of_tile = Format::chunks;
@@ -138,9 +137,7 @@ struct CodedProduct {
     return 1;
   }
   /// What the sums of row `row` of the activations are multiplied by.
-  __device__ static float factor(const ProductArguments&, std::uint32_t) {
-    return 1;
-  }
+  __device__ static float factor(const ProductArguments&, std::uint32_t) { return 1; }
 
   /// What a lane needs of rows: of row g, and of the rows 2 q and 2 q + 1; null: zeros.
   __device__ static Activations load(const Chunk* row, const Chunk* first, const Chunk* second,
@@ -154,8 +151,7 @@ struct CodedProduct {
   __device__ static RowScales load_scales(const void* scales) {
     const auto* from = static_cast<const uint4*>(scales);
     RowScales loaded{from[0], {}};
-    if constexpr (Format::has_min)
-      loaded.scaled_sums = *reinterpret_cast<const float4*>(from + 1);
+    if constexpr (Format::has_min) loaded.scaled_sums = *reinterpret_cast<const float4*>(from + 1);
     return loaded;
   }
 

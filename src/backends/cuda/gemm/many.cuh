@@ -65,8 +65,7 @@ __device__ void product_of_many(const ProductArguments& a, const RunContext& run
       if (chunk + 1 < a.chunks) next = tiles.load(chunk + 1, lane);
       const uint4* stage = memory + chunk % stages_of_many * stage_size;
 #pragma unroll
-      for (int t = 0; t < row_tiles; ++t)
-        Kind::add(w, Kind::load_staged(stage, t, lane), sums[t]);
+      for (int t = 0; t < row_tiles; ++t) Kind::add(w, Kind::load_staged(stage, t, lane), sums[t]);
     }
 #pragma unroll
     for (int t = 0; t < row_tiles; ++t)

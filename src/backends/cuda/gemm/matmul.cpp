@@ -148,8 +148,8 @@ class Preparation {
       if (weights == DType::f16) return "split_to_halves";
       return weights == DType::bf16 ? "split_to_bf16" : "round_to_codes";
     };
-    const ActivationArguments forms{
-        x, workspace, const_cast<float*>(a.factors), a.columns, a.chunks, a.selected};
+    const ActivationArguments forms{x,         workspace, const_cast<float*>(a.factors),
+                                    a.columns, a.chunks,  a.selected};
     tape_.launches.add({"activations", kernel_of(type)}, {rows}, 256, forms);
   }
 

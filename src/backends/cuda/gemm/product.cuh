@@ -51,7 +51,8 @@ struct GroupTiles {
 /// order, with weights that were asked for some chunks before.
 template <typename Kind, int Matrices>
 struct SliceLoop {
-  static constexpr int ahead = sizeof(typename Kind::Raw) > sizeof(RawChunk) || Matrices > 1 ? 2 : 4;
+  static constexpr int ahead = sizeof(typename Kind::Raw) > sizeof(RawChunk) || Matrices > 1 ? 2
+                                                                                             : 4;
   GroupTiles<Kind> tiles[Matrices];
   std::uint32_t begin, end;
   typename Kind::Raw raw[ahead][Matrices];

@@ -25,7 +25,7 @@ struct ProductArguments {
   const void* activations;  ///< activations.hpp
   const float* row;         ///< of one row, where the kernel is to bring it into their form
   std::uint32_t columns;
-  const float* factors;     ///< a factor for each row, of split ones
+  const float* factors;  ///< a factor for each row, of split ones
 };
 
 /// Rows of a plan up to which the kernel for few is taken.
