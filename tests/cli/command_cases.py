@@ -84,6 +84,10 @@ class Commands(Case):
         self.assertEqual([test["test"] for test in bench], ["tg4", "tg4 x3"])
         self.assertGreater(bench[1]["tokens_per_second"]["min"], 0)
 
+    def test_bench_at_a_depth(self):
+        bench = json.loads(self.succeeds("bench", "--json", "--prompt", "0", "--decode", "4", "--depth", "100", "--repeat", "1"))
+        self.assertEqual([test["test"] for test in bench], ["tg4 @100"])
+
     def test_bench(self):
         bench = json.loads(self.succeeds("bench", "--json", "--repeat", "2"))
         self.assertEqual([test["test"] for test in bench], ["pp512", "tg128"])

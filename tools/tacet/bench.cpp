@@ -18,6 +18,7 @@ struct BenchOptions {
   SessionOptions session;
   std::uint32_t prompt = 512;
   std::uint32_t decode = 128;
+  std::uint32_t depth = 0;
   std::uint32_t sessions = 1;
   std::uint32_t repeat = 5;
   bool json = false;
@@ -28,11 +29,15 @@ struct Speed {
   Summary tokens_per_second;
 };
 
-/// Seconds that a session needs for `tokens`, `rows` of them in a call.
+/// Seconds that a session which has `past` needs for `tokens`, `rows` of them in a call.
 Result<double> seconds(const Model& model, const SessionOptions& options,
-                       std::span<const Token> tokens, std::size_t rows) {
+                       std::span<const Token> past, std::span<const Token> tokens,
+                       std::size_t rows) {
   Result<Session> session = model.new_session(options);
   if (!session) return fail(std::move(session));
+  if (!past.empty())
+    if (const Outcome outcome = session->evaluate(past); outcome.error)
+      return tl::unexpected(*outcome.error);
   const Clock::time_point begin = Clock::now();
   for (std::size_t i = 0; i < tokens.size(); i += rows) {
     const Outcome outcome = session->evaluate(tokens.subspan(i, std::min(rows, tokens.size() - i)));
@@ -103,15 +108,20 @@ int bench(const BenchOptions& options) {
     };
     const std::uint32_t prompt = std::min(options.prompt, room);
     const std::uint32_t decode = std::min(options.decode, room);
-    const std::vector<Token> tokens = some_tokens(model, std::max(prompt, decode));
+    const std::uint32_t depth = std::min(options.depth, room - decode);
+    const std::vector<Token> tokens = some_tokens(model, std::max({prompt, decode, depth}));
     const auto first = [&](std::uint32_t count) { return std::span(tokens).first(count); };
-    const auto alone = [&](std::uint32_t count, std::size_t rows) {
-      return [&, count, rows] { return seconds(model, options.session, first(count), rows); };
+    const auto alone = [&](std::uint32_t past, std::uint32_t count, std::size_t rows) {
+      return [&, past, count, rows] {
+        return seconds(model, options.session, first(past), first(count), rows);
+      };
     };
     const auto together = [&] { return seconds_together(model, options, first(decode)); };
-    if (Result<void> r = add(fmt::format("pp{}", prompt), prompt, alone(prompt, prompt)); !r)
+    if (Result<void> r = add(fmt::format("pp{}", prompt), prompt, alone(0, prompt, prompt)); !r)
       return complain(r.error());
-    if (Result<void> r = add(fmt::format("tg{}", decode), decode, alone(decode, 1)); !r)
+    const std::string at = depth != 0 ? fmt::format(" @{}", depth) : "";
+    if (Result<void> r = add(fmt::format("tg{}{}", decode, at), decode, alone(depth, decode, 1));
+        !r)
       return complain(r.error());
     if (options.sessions > 1)
       if (Result<void> r = add(fmt::format("tg{} x{}", decode, options.sessions),
@@ -148,6 +158,11 @@ void add_bench(CLI::App& app, Job& job) {
       ->type_name("N")
       ->transform(whole_number(0, kMostTokens));
   command
+      ->add_option("--depth", options->depth,
+                   "tokens that are in the context before those one by one (default 0)")
+      ->type_name("N")
+      ->transform(whole_number(0, kMostTokens));
+  command
       ->add_option("--sessions", options->sessions,
                    "also the tokens one by one of N sessions in common runs (default 1: not)")
       ->type_name("N")
@@ -158,9 +173,8 @@ void add_bench(CLI::App& app, Job& job) {
   command->add_flag("--json", options->json, "print a JSON array");
   command->footer(
       "pp512 is a prompt of 512 tokens in one call, tg128 128 tokens in a call each, without a\n"
-      "sampler; both in an empty context, and shorter where it has less room. tg128 x8 are 8 "
-      "sessions\n"
-      "in common runs, all their tokens counted.\n"
+      "sampler; both in an empty context, and shorter where it has less room. tg128 @4000 are\n"
+      "128 behind 4000 others, tg128 x8 are 8 sessions in common runs, all their tokens counted.\n"
       "--json: [{\"test\": \"pp512\", \"model\", \"tokens_per_second\": {\"min\", \"median\", "
       "\"max\"}}, ...]\n\n"
       "Example:\n  tacet bench -m qwen2-0.5b.gguf --repeat 3\n  tacet bench stop --help");

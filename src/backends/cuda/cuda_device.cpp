@@ -6,6 +6,7 @@
 
 #include "backends/cuda/executor.hpp"
 #include "backends/cuda/gemm/tiles.hpp"
+#include "backends/cuda/open_device.hpp"
 #include "backends/cuda/table.hpp"
 #include "ops/ops.hpp"
 
@@ -54,10 +55,10 @@ class HeldContext {
 class CudaDevice final : public Device {
  public:
   /// Takes over the hold on the context.
-  CudaDevice(const Gpu& gpu, int index)
+  CudaDevice(const Gpu& gpu, int index, GateFunction at_gate)
       : held_(gpu),
         kernels_of_gpu_(gpu),
-        executor_(gpu, fmt::format("cuda:{}", index)),
+        executor_(gpu, fmt::format("cuda:{}", index), std::move(at_gate)),
         queue_(executor_) {}
 
   ~CudaDevice() override {
@@ -261,8 +262,11 @@ class CudaDevice final : public Device {
       driver().mem_pool_trim(pool_, 0);
       status = driver().mem_alloc_async(&data, taken, copies_);
     }
-    if (status == CUDA_SUCCESS) status = driver().stream_synchronize(copies_);
-    if (status == CUDA_SUCCESS) return std::make_unique<CudaBuffer>(gpu(), data, bytes, copies_);
+    if (status == CUDA_SUCCESS) {
+      auto buffer = std::make_unique<CudaBuffer>(gpu(), data, bytes, copies_);
+      status = driver().stream_synchronize(copies_);
+      if (status == CUDA_SUCCESS) return buffer;
+    }
     if (status != CUDA_ERROR_OUT_OF_MEMORY) return driver().failure(status, "memory was allocated");
     return fail(
         Code::out_of_memory,
@@ -326,17 +330,22 @@ Result<std::unique_ptr<Device>> make_cuda_device(int index) {
   if (index < 0 || index >= count)
     return fail(Code::invalid_argument,
                 "There is no device cuda:{}; this machine has {} that can be used.", index, count);
-  Gpu gpu{.driver = driver()};
-  auto status = gpu.driver->device_get(&gpu.device, index);
+  return cuda::open_device(*cuda::driver(), index);
+}
+
+Result<std::unique_ptr<Device>> cuda::open_device(const Driver& driver, int index,
+                                                  GateFunction at_gate) {
+  Gpu gpu{.driver = &driver};
+  auto status = driver.device_get(&gpu.device, index);
   int major = 0;
   if (status == CUDA_SUCCESS)
-    status = gpu.driver->device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                                              gpu.device);
-  gpu.begins_early = major == 9 && gpu.driver->graph_add_dependencies != nullptr;
-  if (status == CUDA_SUCCESS) status = gpu.driver->primary_context_retain(&gpu.context, gpu.device);
+    status = driver.device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                         gpu.device);
+  gpu.begins_early = major == 9 && driver.graph_add_dependencies != nullptr;
+  if (status == CUDA_SUCCESS) status = driver.primary_context_retain(&gpu.context, gpu.device);
   if (status != CUDA_SUCCESS)
-    return gpu.driver->failure(status, fmt::format("cuda:{} was opened", index));
-  auto device = std::make_unique<CudaDevice>(gpu, index);
+    return driver.failure(status, fmt::format("cuda:{} was opened", index));
+  auto device = std::make_unique<CudaDevice>(gpu, index, std::move(at_gate));
   if (auto opened = device->open(); !opened) return fail(std::move(opened));
   return device;
 }

@@ -70,12 +70,11 @@ __device__ inline float warp_largest(float value) {
 /// The sum of the values of a block of whole warps, in a fixed order. `shared` holds a float a
 /// warp.
 __device__ inline float block_sum(float value, float* shared) {
-  const unsigned warps = blockDim.x / 32;
+  const unsigned lane = threadIdx.x % 32;
   value = warp_sum(value);
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+  if (lane == 0) shared[threadIdx.x / 32] = value;
   __syncthreads();
-  float sum = 0;
-  for (unsigned i = 0; i < warps; ++i) sum += shared[i];
+  const float sum = warp_sum(lane < blockDim.x / 32 ? shared[lane] : 0);
   __syncthreads();
   return sum;
 }

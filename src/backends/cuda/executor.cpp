@@ -123,12 +123,15 @@ void CudaExecutor::work() noexcept {
 
 /// Executes `run`, even where there is no memory for an error's sentence.
 CudaExecutor::Ended CudaExecutor::execute_or_fail(RunState& run) noexcept {
+  Ended ended{RunStatus::failed};
   try {
-    return execute(run);
+    ended = execute(run);
   } catch (const std::bad_alloc&) {
-    gpu_.driver->stream_synchronize(stream_);
-    return {RunStatus::failed, 0, Error::no_memory()};
+    ended.error = Error::no_memory();
   }
+  // What was submitted still uses the memory of the run.
+  if (ended.status == RunStatus::failed) gpu_.driver->stream_synchronize(stream_);
+  return ended;
 }
 
 /// Brings what changes from run to run to the device.
@@ -187,6 +190,7 @@ Result<void> CudaExecutor::upload(const RunArgs& args, std::uint32_t epoch) {
       .outputs = static_cast<std::uint32_t>(args.output_rows.size()),
       .sequence_count = static_cast<std::uint32_t>(args.kv.sequences.size()),
       .page_tokens = args.kv.page_tokens,
+      .page_inverse = ~std::uint32_t{0} / std::max(1U, args.kv.page_tokens),
       .tokens = reinterpret_cast<const std::int32_t*>(device + tokens),
       .positions = reinterpret_cast<const std::int32_t*>(device + positions),
       .output_rows = reinterpret_cast<const std::int32_t*>(device + output_rows),
@@ -204,6 +208,15 @@ Result<void> CudaExecutor::upload(const RunArgs& args, std::uint32_t epoch) {
         driver.set_bytes(pointer(arrivals()), 0, arrival_words * sizeof(std::uint32_t), stream_);
   if (status != CUDA_SUCCESS) return driver.failure(status, "the arguments of a run were copied");
   cut_short_ = true;  // until it was not
+  return {};
+}
+
+/// Has the device say when it has come here.
+Result<void> CudaExecutor::mark_progress() {
+  const CUresult status = gpu_.driver->stream_write_value(
+      stream_, pointer(words_.data()), progress_ + 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+  if (status != CUDA_SUCCESS) return gpu_.driver->failure(status, "a run was watched");
+  ++progress_;
   return {};
 }
 
@@ -239,8 +252,7 @@ Result<void> CudaExecutor::end_run(const CudaTape& tape, std::size_t floats) {
     status = driver.copy_to_host(results_.data(), pointer(tape.logits), bytes, stream_);
   }
   if (status != CUDA_SUCCESS) return driver.failure(status, "a run was ended");
-  store(stream_, words_.data(), ++progress_);
-  return {};
+  return mark_progress();
 }
 
 CudaExecutor::Ended CudaExecutor::execute(RunState& run) {
@@ -268,12 +280,13 @@ CudaExecutor::Ended CudaExecutor::execute(RunState& run) {
       auto there = wait_for(first + static_cast<std::uint32_t>(submitted - most_segments) + 1);
       if (!there) return failed(there, passed(submitted - most_segments));
     }
+    if (at_gate_) at_gate_(submitted);
     if (is_stopped()) break;
     const CUresult status = gpu_.driver->graph_launch(tape.segments[submitted].graph(), stream_);
     if (status != CUDA_SUCCESS)
       return failed(Result<void>(gpu_.driver->failure(status, "a graph was started")),
                     passed(submitted));
-    store(stream_, words_.data(), ++progress_);
+    if (auto marked = mark_progress(); !marked) return failed(marked, passed(submitted));
   }
   const bool whole = submitted == tape.segments.size();
   const std::size_t floats = args.output_rows.size() * tape.logits_width;

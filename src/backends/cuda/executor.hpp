@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -9,12 +10,17 @@
 
 namespace tacet::cuda {
 
+/// Called before a segment is submitted, from the executor's thread, with the number of those of
+/// the run that were: how tests stop a run at a gate.
+using GateFunction = std::function<void(std::size_t submitted)>;
+
 /// Runs tapes on one GPU, one after the other, on a thread of its own. The segments of a tape are
 /// submitted two at a time, so that little is left to drain when a stop comes; a stop is also
 /// stored in the device's stop word, through a second stream, where every kernel looks.
 class CudaExecutor final : public Executor {
  public:
-  CudaExecutor(const Gpu& gpu, std::string name) : gpu_(gpu), name_(std::move(name)) {}
+  CudaExecutor(const Gpu& gpu, std::string name, GateFunction at_gate)
+      : gpu_(gpu), name_(std::move(name)), at_gate_(std::move(at_gate)) {}
   ~CudaExecutor() override;
 
   /// Makes streams and memory, and starts the thread.
@@ -46,12 +52,14 @@ class CudaExecutor final : public Executor {
   Ended execute_or_fail(RunState& run) noexcept;
   Ended execute(RunState& run);
   Result<void> upload(const RunArgs& args, std::uint32_t epoch);
+  Result<void> mark_progress();
   Result<void> wait_for(std::uint32_t progress);
   Result<void> end_run(const CudaTape& tape, std::size_t floats);
   bool store(CUstream stream, const void* to, std::uint32_t value) const noexcept;
 
   const Gpu gpu_;
   const std::string name_;
+  const GateFunction at_gate_;
   RunQueue* queue_ = nullptr;
   CUstream stream_ = nullptr;  ///< runs
   CUstream side_ = nullptr;    ///< stops

@@ -30,6 +30,7 @@ struct RunBlock {
   std::uint32_t outputs;
   std::uint32_t sequence_count;
   std::uint32_t page_tokens;
+  std::uint32_t page_inverse;  ///< (2^32 - 1) / page_tokens
   const std::int32_t* tokens;
   const std::int32_t* positions;
   const std::int32_t* output_rows;

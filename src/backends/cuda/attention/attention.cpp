@@ -11,18 +11,30 @@ namespace tacet::cuda {
 
 namespace {
 
-constexpr std::uint32_t least_split = 64;
 constexpr std::uint32_t most_splits = 128;
 
-/// Depends on the most keys of the plan, so that the parts of a query need little memory.
-std::uint32_t split_of(const ops::AttentionAttributes& attributes) {
-  const auto keys = static_cast<std::uint32_t>(attributes.max_keys);
-  return std::max(least_split, std::bit_ceil(ceil_div(keys, most_splits)));
+/// Whether keys and values of these types and sizes are for the kernels of halves.cu.
+bool is_for_halves(DType k_type, DType v_type, std::uint32_t k_size, std::uint32_t v_size) {
+  return k_type == DType::f16 && v_type == DType::f16 && k_size % 8 == 0 && v_size % 8 == 0 &&
+         std::max(k_size, v_size) <= most_half_size;
 }
 
 std::uint32_t v_size_of(const NodeView& view) {
   const auto attributes = view.attributes->as<ops::AttentionAttributes>();
   return static_cast<std::uint32_t>(attributes.v_size(view.inputs[2].shape.width()));
+}
+
+bool is_for_halves(const NodeView& view) {
+  return is_for_halves(view.inputs[1].dtype, view.inputs[2].dtype, width_of(view.inputs[1]),
+                       v_size_of(view));
+}
+
+/// Depends on the most keys of the plan, so that the parts of a query need little memory.
+std::uint32_t split_of(const NodeView& view) {
+  const auto keys =
+      static_cast<std::uint32_t>(view.attributes->as<ops::AttentionAttributes>().max_keys);
+  const std::uint32_t least = is_for_halves(view) ? 128 : 64;
+  return std::max(least, std::bit_ceil(ceil_div(keys, most_splits)));
 }
 
 bool supports(const NodeView& view) {
@@ -44,7 +56,7 @@ std::size_t workspace(const NodeView& view) {
   const std::uint32_t rows = rows_of(view.inputs[0]);
   if (!is_few(rows, static_cast<std::uint32_t>(attributes.heads))) return 0;
   const std::size_t splits =
-      ceil_div(static_cast<std::uint32_t>(attributes.max_keys), split_of(attributes));
+      ceil_div(static_cast<std::uint32_t>(attributes.max_keys), split_of(view));
   return rows * static_cast<std::size_t>(attributes.heads) * splits * (v_size_of(view) + 2) *
          sizeof(float);
 }
@@ -85,10 +97,10 @@ void emit(const PlacedNode& node, TapeBuilder& tape) {
   a.v_size = v_size_of(node.view);
   a.k_type = node.view.inputs[1].dtype;
   a.v_type = node.view.inputs[2].dtype;
-  a.split = split_of(attributes);
+  a.split = split_of(node.view);
   a.most_splits = ceil_div(static_cast<std::uint32_t>(attributes.max_keys), a.split);
   a.rows = rows_of(node.view.inputs[0]);
-  launch_attention(tape.launches, a);
+  launch_attention(tape.launches, a, tape.size.multiprocessors);
 }
 
 const CudaKernel kernels[] = {
@@ -99,10 +111,43 @@ const CudaKernel kernels[] = {
      emit},
 };
 
+/// Shared memory of the kernels of halves.cu for heads up to `size`.
+std::size_t half_shared_bytes(std::uint32_t size, bool few) {
+  const std::size_t row = 2 * std::size_t{size}, keys = tile_keys(size);
+  if (few) return (2 * half_few_queries + 4 * keys) * row + keys / 8 * 32 * 4 * sizeof(float);
+  const std::size_t queries = half_many_queries(size);
+  return (2 * queries + 2 * keys) * row + queries * size * sizeof(float);
+}
+
+void launch_with_halves(Launches& launches, const AttentionArguments& a, bool few,
+                        std::uint32_t multiprocessors) {
+  struct Names {
+    std::uint32_t size;
+    std::string_view many, few;
+  };
+  constexpr Names names[] = {
+      {64, "many_64", "few_64"}, {128, "many_128", "few_128"}, {256, "many_256", "few_256"}};
+  const std::uint32_t size = std::max(a.k_size, a.v_size);
+  const Names& name =
+      *std::ranges::find_if(names, [size](const Names& other) { return size <= other.size; });
+  const std::uint32_t queries = few ? half_few_queries : half_many_queries(name.size);
+  // Every sequence may end in the middle of a tile. Blocks of the kernel for many rows take further
+  // tiles where those are more.
+  const std::uint32_t tiles = ceil_div(a.rows * a.group, queries) + std::min(a.rows - 1, 7U);
+  const std::uint32_t splits =
+      std::clamp(2 * multiprocessors / (tiles * a.kv_heads), 1U, a.most_splits);
+  launches.add({"attention_halves", few ? name.few : name.many},
+               {tiles, a.kv_heads, few ? splits : 1}, few ? 32 * half_few_warps : half_many_threads,
+               a, half_shared_bytes(name.size, few));
+}
+
 }  // namespace
 
-void launch_attention(Launches& launches, const AttentionArguments& a) {
+void launch_attention(Launches& launches, const AttentionArguments& a,
+                      std::uint32_t multiprocessors) {
   const bool few = is_few(a.rows, a.heads);
+  if (is_for_halves(a.k_type, a.v_type, a.k_size, a.v_size))
+    return launch_with_halves(launches, a, few, multiprocessors);
   const std::uint32_t size = std::max(a.k_size, a.v_size);
   const Variant& variant =
       *std::ranges::find_if(variants, [size](const Variant& other) { return size <= other.size; });

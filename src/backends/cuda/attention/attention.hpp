@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/launch.hpp"
+#include "backends/cuda/on_both.hpp"
 #include "types/dtype_id.hpp"
 
 namespace tacet::cuda {
@@ -34,6 +35,23 @@ inline constexpr std::uint32_t attention_few_rows = 8;
 inline constexpr unsigned attention_threads = 256;
 inline constexpr unsigned attention_warps = attention_threads / 32;
 
-void launch_attention(Launches& launches, const AttentionArguments& a);
+/// Whether tensor cores compute it (halves.cuh): keys and values in f16, of whole groups of 16
+/// bytes and of up to `most_half_size` elements.
+inline constexpr std::uint32_t most_half_size = 256;
+/// The keys of a tile, of heads up to `size`.
+TACET_ON_BOTH constexpr std::uint32_t tile_keys(std::uint32_t size) {
+  return size <= 128 ? 64 : 32;
+}
+/// Queries of a block, and its warps or threads; with many rows of heads up to `size`.
+inline constexpr std::uint32_t half_few_queries = 16;
+inline constexpr std::uint32_t half_few_warps = 4;
+TACET_ON_BOTH constexpr std::uint32_t half_many_queries(std::uint32_t size) {
+  return size <= 128 ? 64 : 32;
+}
+inline constexpr std::uint32_t half_many_threads = 128;
+
+/// How many multiprocessors there are decides how work is shared, no result.
+void launch_attention(Launches& launches, const AttentionArguments& a,
+                      std::uint32_t multiprocessors);
 
 }  // namespace tacet::cuda

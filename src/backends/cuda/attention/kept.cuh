@@ -30,12 +30,17 @@ __device__ inline std::size_t kept_row_bytes(DType type, std::uint32_t size) {
 __device__ inline std::byte* kept_row(const RunBlock& block, const SequenceArgs& sequence,
                                       std::uint64_t offset, std::size_t row_bytes,
                                       std::uint32_t head, std::uint32_t cell) {
-  const std::uint32_t page = cell / block.page_tokens;
+  // A quotient that is right or one too small.
+  std::uint32_t page = __umulhi(cell, block.page_inverse);
+  std::uint32_t in_page = cell - page * block.page_tokens;
+  if (in_page >= block.page_tokens) {
+    ++page;
+    in_page -= block.page_tokens;
+  }
   if (page >= sequence.page_count) return nullptr;
   std::byte* data = block.pages[sequence.first_page + page];
   if (data == nullptr) return nullptr;
-  return data + offset +
-         (std::size_t{head} * block.page_tokens + cell % block.page_tokens) * row_bytes;
+  return data + offset + (std::size_t{head} * block.page_tokens + in_page) * row_bytes;
 }
 
 __device__ inline float half_at(const std::uint16_t& bits) {

@@ -4,6 +4,7 @@
 #include "backends/cuda/gemm/activations.cuh"
 #include "backends/cuda/gemm/product.hpp"
 #include "backends/cuda/gemm/tiles.hpp"
+#include "backends/cuda/mma.cuh"
 #include "backends/cuda/ops/embed.cuh"
 
 /// The kinds of products with tensor cores: how weights and activations of 64 columns are loaded
@@ -19,41 +20,6 @@ struct Sums {
 /// A small integer is added to this float's bits, and is then what the float has more.
 inline constexpr std::uint32_t magic_bits = 0x4b400000u;
 inline constexpr float magic = 12582912.0F;
-
-/// c = a b + start, where each column of the result starts with one number.
-__device__ inline void multiply_16x32(std::int32_t (&c)[4], const std::uint32_t* a,
-                                      std::uint32_t b0, std::uint32_t b1,
-                                      const std::int32_t (&start)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%10,%11,%10,%11};"
-      : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(start[0]), "r"(start[1]));
-}
-__device__ inline void multiply_16x16(std::int32_t (&c)[4], const std::uint32_t* a, std::uint32_t b,
-                                      const std::int32_t (&start)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
-      "{%7,%8,%7,%8};"
-      : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(b), "r"(start[0]), "r"(start[1]));
-}
-template <bool Bf16>
-__device__ inline void multiply_halves(float (&c)[4], const std::uint32_t* a, std::uint32_t b0,
-                                       std::uint32_t b1) {
-  if constexpr (Bf16)
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-        "{%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-  else
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-        "{%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
 
 /// A warp starts a copy to shared memory.
 template <std::uint32_t Bytes>

@@ -3,14 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cuda/on_both.hpp"
 #include "types/blocks.hpp"
 #include "types/dtype_id.hpp"
-
-#ifdef __CUDACC__
-#define TACET_ON_BOTH __host__ __device__
-#else
-#define TACET_ON_BOTH
-#endif
 
 /// How CUDA keeps a matrix of weights: in tiles of 16 rows, each as wide as a block of its type but
 /// at least 64 columns, one group of rows after the other. What a lane needs for a product of

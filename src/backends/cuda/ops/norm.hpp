@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "backends/cuda/gemm/activations.hpp"
 #include "backends/cuda/launch.hpp"
 
@@ -19,10 +21,12 @@ struct NormArguments {
   bool selected;
 };
 
-inline constexpr unsigned threads_of_norm = 256;
+inline constexpr unsigned most_threads_of_norm = 1024;
 inline constexpr KernelName norm_kernel{"norm", "rms_norm"};
+/// A thread for each four columns where that is enough.
 inline void launch_rms_norm(Launches& launches, const NormArguments& a, std::uint32_t rows) {
-  launches.add(norm_kernel, {a.groups, rows}, threads_of_norm, a);
+  const unsigned threads = std::min(32 * ceil_div(a.width, 4 * 32), most_threads_of_norm);
+  launches.add(norm_kernel, {a.groups, rows}, threads, a);
 }
 /// Whether the newest launch is a norm whose result is `x`; it then rounds it too.
 inline bool round_in_norm(Launches& launches, const float* x, CodedChunk* codes,
