@@ -58,10 +58,23 @@ void PrintTo(const Golden& golden, std::ostream* stream) {
   *stream << golden.type;
 }
 
+/// Where models run: an instruction set of the CPU, or a GPU.
+std::vector<std::string> places() {
+  std::vector<std::string> all;
+  for (const cpu::Isa isa : cpu::available()) all.emplace_back(cpu::name(isa));
+  for (const std::string& name : detail::device_names())
+    if (name != "cpu") all.push_back(name);
+  return all;
+}
+Result<std::unique_ptr<Device>> open_place(const std::string& place) {
+  for (const cpu::Isa isa : cpu::available())
+    if (place == cpu::name(isa)) return make_cpu_device({.threads = 2, .isa = isa});
+  return detail::open_device(place, 2);
+}
+
 void check(const Golden& golden, const std::string& model_file, const std::string& reference_file,
-           cpu::Isa isa) {
-  auto device = std::move(make_cpu_device({.threads = 2, .isa = isa}).value());
-  const ModelPointer model = try_load(std::move(device), model_file).value();
+           const std::string& place) {
+  const ModelPointer model = try_load(std::move(open_place(place).value()), model_file).value();
   std::ifstream file(reference_file);
   ASSERT_TRUE(file) << reference_file;
   int lines = 0;
@@ -87,32 +100,35 @@ void check(const Golden& golden, const std::string& model_file, const std::strin
   }
   EXPECT_EQ(lines, 6);
   std::printf("largest difference of a logit, %s with %s: %.4f\n", golden.type.c_str(),
-              std::string(cpu::name(isa)).c_str(), worst);
+              place.c_str(), worst);
 }
 
-using Parameters = std::tuple<cpu::Isa, Golden>;
+using Parameters = std::tuple<std::string, Golden>;
 class GoldenAnswers : public testing::TestWithParam<Parameters> {};
 
 TEST_P(GoldenAnswers, AreLlamaCpps) {
-  const auto& [isa, golden] = GetParam();
+  const auto& [place, golden] = GetParam();
   if (!golden.shared)
     return check(golden, model_path(fmt::format("tiny-chat-{}.gguf", golden.type)),
-                 fmt::format("{}/reference/tiny-chat-{}.jsonl", TACET_TEST_DATA, golden.type), isa);
+                 fmt::format("{}/reference/tiny-chat-{}.jsonl", TACET_TEST_DATA, golden.type),
+                 place);
   const auto model = shared_file(fmt::format("models/quantized/tiny-chat-{}.gguf", golden.type));
   const auto reference =
       shared_file(fmt::format("models/reference/tiny-chat-{}.jsonl", golden.type));
   if (!model || !reference)
     GTEST_SKIP() << "needs the shared models (TACET_SHARED): tiny-chat-" << golden.type;
-  check(golden, *model, *reference, isa);
+  check(golden, *model, *reference, place);
 }
 
 std::string name_of(const testing::TestParamInfo<Parameters>& instance) {
-  const auto& [isa, golden] = instance.param;
-  return golden.type + "_" + std::string(cpu::name(isa));
+  const auto& [place, golden] = instance.param;
+  std::string name = golden.type + "_" + place;
+  std::ranges::replace(name, ':', '_');
+  return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, GoldenAnswers,
-                         testing::Combine(testing::ValuesIn(cpu::available()),
+INSTANTIATE_TEST_SUITE_P(EveryPlace, GoldenAnswers,
+                         testing::Combine(testing::ValuesIn(places()),
                                           testing::ValuesIn(all_goldens)),
                          name_of);
 
