@@ -234,8 +234,6 @@ FakeDriver::FakeDriver() {
   set_work_functions(driver_);
 }
 
-FakeDriver::~FakeDriver() = default;
-
 void FakeDriver::fail(long n, CUresult status, bool for_good) noexcept {
   state.calls = 0;
   state.fail_at = n;

@@ -11,7 +11,6 @@ class FakeDriver {
   FakeDriver();
   FakeDriver(const FakeDriver&) = delete;
   FakeDriver& operator=(const FakeDriver&) = delete;
-  ~FakeDriver();
 
   const cuda::Driver& driver() const noexcept { return driver_; }
   /// From now on the n-th call that may fail does; or this one and all behind it.
