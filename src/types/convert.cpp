@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "types/codec.hpp"
+#include "types/dtype.hpp"
 
 namespace tacet {
 namespace {

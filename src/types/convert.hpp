@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "types/dtype.hpp"
+#include "types/dtype_id.hpp"
 
 namespace tacet {
 

@@ -87,6 +87,22 @@ const DTypeInfo& info(DType type) noexcept {
   return kTypes[kPlaces[static_cast<std::size_t>(type)]];
 }
 
+bool is_kept(DType type) noexcept {
+  switch (type) {
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16:
+    case DType::q8_0:
+    case DType::q4_0:
+    case DType::q4_1:
+    case DType::q5_0:
+    case DType::q5_1:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Result<DType> dtype_from_gguf(std::uint32_t number) {
   for (const DTypeInfo& type : kTypes) {
     if (static_cast<std::uint32_t>(type.type) == number) return type.type;

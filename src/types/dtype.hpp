@@ -35,6 +35,9 @@ Result<DType> dtype_from_gguf(std::uint32_t number);
 /// The type with this name ("f16", any case), or an error that lists the names.
 Result<DType> dtype_from_name(std::string_view name);
 
+/// Whether keys and values may be kept in `type`.
+bool is_kept(DType type) noexcept;
+
 /// Bytes of a row of `elements`, a multiple of the block size.
 inline std::size_t row_bytes(DType type, std::size_t elements) noexcept {
   const DTypeInfo& t = info(type);

@@ -9,23 +9,6 @@ namespace tacet::cpu {
 // (ggml's block_q4_0, block_q4_1, block_q5_0 and block_q5_1); they are handled 8 at a time in a
 // word.
 
-/// Whether keys and values may be kept in `type`.
-[[gnu::always_inline]] inline bool is_kept(DType type) {
-  switch (type) {
-    case DType::f32:
-    case DType::f16:
-    case DType::bf16:
-    case DType::q8_0:
-    case DType::q4_0:
-    case DType::q4_1:
-    case DType::q5_0:
-    case DType::q5_1:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Byte `i` is 1 if bit `i` of `bits` is.
 [[gnu::always_inline]] inline std::uint64_t spread_bits(std::uint8_t bits) {
   const std::uint64_t one_each = (bits * 0x0101010101010101u) & 0x8040201008040201u;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "backends/cuda/attention/kept.hpp"
 #include "backends/cuda/table.hpp"
 #include "ops/ops.hpp"
+#include "types/dtype.hpp"
 
 namespace tacet::cuda {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "backends/cuda/attention/kept.hpp"
 #include "backends/cuda/device_code.cuh"
 #include "types/blocks.hpp"
+#include "types/dtype_id.hpp"
 
 /// How keys and values are read and written, in the types that they may be kept in.
 namespace tacet::cuda {

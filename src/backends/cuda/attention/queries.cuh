@@ -58,6 +58,7 @@ struct Tile {
   std::uint32_t first;  ///< query
   std::uint32_t count;
 };
+/// How many tiles of `queries` queries the sequences of a run have, those of one head of the keys.
 __device__ inline std::uint32_t tiles_in(const AttentionArguments& a, const RunBlock& block,
                                          std::uint32_t queries) {
   std::uint32_t count = 0;

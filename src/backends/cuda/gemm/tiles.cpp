@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 
 #include "types/k_scales.hpp"
 #include "types/nibbles.hpp"
@@ -23,47 +24,22 @@ void set_half(std::uint8_t* to, std::uint16_t half) {
   std::memcpy(to, &half, 2);
 }
 
-void read_block(const BlockQ8_0& block, std::size_t b, RowChunk& out) {
-  std::memcpy(out.codes + 32 * b, block.values, 32);
-  set_half(out.scales + 2 * b, block.scale);
-}
+/// A block of 32, the half `b` of the chunk.
 template <typename Block>
-void read_nibbles(const Block& block, std::size_t b, RowChunk& out) {
-  for (std::size_t i = 0; i < 32; ++i)
-    out.codes[32 * b + i] = static_cast<std::uint8_t>(codec::nibble(block.values, i));
-}
-template <typename Block>
-void read_fifths(const Block& block, std::size_t b, RowChunk& out) {
-  read_nibbles(block, b, out);
-  for (std::size_t i = 0; i < 32; ++i)
-    out.codes[32 * b + i] =
-        static_cast<std::uint8_t>(out.codes[32 * b + i] | codec::fifth_bit(block.high, i) << 4U);
-}
-void read_block(const BlockQ4_0& block, std::size_t b, RowChunk& out) {
-  read_nibbles(block, b, out);
-  set_half(out.scales + 2 * b, block.scale);
-}
-void read_block(const BlockQ4_1& block, std::size_t b, RowChunk& out) {
-  read_nibbles(block, b, out);
-  set_half(out.scales + 2 * b, block.scale);
-  set_half(out.scales + 4 + 2 * b, block.min);
-}
-void read_block(const BlockQ5_0& block, std::size_t b, RowChunk& out) {
-  read_fifths(block, b, out);
-  set_half(out.scales + 2 * b, block.scale);
-}
-void read_block(const BlockQ5_1& block, std::size_t b, RowChunk& out) {
-  read_fifths(block, b, out);
-  set_half(out.scales + 2 * b, block.scale);
-  set_half(out.scales + 4 + 2 * b, block.min);
-}
-void read_block(const BlockIQ4_NL& block, std::size_t b, RowChunk& out) {
-  read_nibbles(block, b, out);
-  set_half(out.scales + 2 * b, block.scale);
-}
-void read_block(const BlockMXFP4& block, std::size_t b, RowChunk& out) {
-  read_nibbles(block, b, out);
-  out.scales[b] = block.exponent;
+void read_block(const Block& block, std::size_t b, RowChunk& out) {
+  if constexpr (std::is_same_v<Block, BlockQ8_0>)
+    std::memcpy(out.codes + 32 * b, block.values, 32);
+  else
+    for (std::size_t i = 0; i < 32; ++i) {
+      unsigned code = codec::nibble(block.values, i);
+      if constexpr (requires { block.high; }) code |= codec::fifth_bit(block.high, i) << 4U;
+      out.codes[32 * b + i] = static_cast<std::uint8_t>(code);
+    }
+  if constexpr (requires { block.exponent; })
+    out.scales[b] = block.exponent;
+  else
+    set_half(out.scales + 2 * b, block.scale);
+  if constexpr (requires { block.min; }) set_half(out.scales + 4 + 2 * b, block.min);
 }
 
 // Blocks of 256: the chunk `c` of four.

@@ -5,6 +5,7 @@
 
 #include "backends/cuda/on_both.hpp"
 #include "types/blocks.hpp"
+#include "types/convert.hpp"
 #include "types/dtype_id.hpp"
 
 /// How CUDA keeps a matrix of weights: in tiles of 16 rows, each as wide as a block of its type but
@@ -47,23 +48,7 @@ TACET_ON_BOTH inline float half_to_float(std::uint32_t bits) {
 #ifdef __CUDA_ARCH__
   return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
 #else
-  // Exact: a half's exponent is moved, and one that was not normal becomes so.
-  const std::uint32_t sign = (bits & 0x8000u) << 16;
-  const std::uint32_t rest = bits & 0x7fffu;
-  std::uint32_t word;
-  if (rest >= 0x7c00u) {
-    word = 0x7f800000u | (rest & 0x3ffu) << 13;
-  } else {
-    float scaled = 0;
-    word = rest << 13;
-    __builtin_memcpy(&scaled, &word, 4);
-    scaled *= 5.192296858534828e33F;  // 2^112
-    __builtin_memcpy(&word, &scaled, 4);
-  }
-  word |= sign;
-  float value = 0;
-  __builtin_memcpy(&value, &word, 4);
-  return value;
+  return f16_to_f32(static_cast<std::uint16_t>(bits));
 #endif
 }
 

@@ -1,9 +1,9 @@
 #include "backends/cuda/ops/kv_write.hpp"
 
-#include "backends/cuda/attention/kept.hpp"
 #include "backends/cuda/ops/rope.hpp"
 #include "backends/cuda/table.hpp"
 #include "ops/ops.hpp"
+#include "types/dtype.hpp"
 
 namespace tacet::cuda {
 
