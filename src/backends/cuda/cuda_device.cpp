@@ -154,14 +154,9 @@ class CudaDevice final : public Device {
     const std::size_t groups = tiled ? (rows + tile_rows - 1) / tile_rows : rows;
     auto buffer = take(groups * group_bytes, "weights");
     if (!buffer) return buffer;
-    if (!tiled) {
-      if (auto written = write((*buffer)->data(), {data, groups * group_bytes}); !written)
-        return fail(std::move(written));
-      return buffer;
-    }
-    // Some groups at a time, each thread its share of them.
+    // Some groups at a time. Each thread puts its share of them into tiles.
     const std::size_t at_once = std::max<std::size_t>(1, arranged_at_once / group_bytes);
-    std::vector<std::byte> tiles(std::min(at_once, groups) * group_bytes);
+    std::vector<std::byte> tiles(tiled ? std::min(at_once, groups) * group_bytes : 0);
     for (std::size_t first = 0; first < groups; first += at_once) {
       if (stop.stop_requested()) return fail(Code::stopped, "The load was stopped.");
       const std::size_t count = std::min(at_once, groups - first);
@@ -169,9 +164,9 @@ class CudaDevice final : public Device {
         for (std::size_t g = begin; g < end; ++g)
           tile_group(value.dtype, data, rows, columns, first + g, tiles.data() + g * group_bytes);
       };
-      in_parallel(count, tile);
-      auto written =
-          write((*buffer)->data() + first * group_bytes, {tiles.data(), count * group_bytes});
+      if (tiled) in_parallel(count, tile);
+      const std::byte* from = tiled ? tiles.data() : data + first * group_bytes;
+      auto written = write((*buffer)->data() + first * group_bytes, {from, count * group_bytes});
       if (!written) return fail(std::move(written));
     }
     return buffer;

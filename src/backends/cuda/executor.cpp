@@ -1,6 +1,7 @@
 #include "backends/cuda/executor.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/spin.hpp"
 
@@ -63,7 +64,14 @@ Result<void> CudaExecutor::open(RunQueue& queue, LoadedKernels& kernels) {
   auto end = kernels.find({"end", "end_of_run"}, 0);
   if (!end) return fail(std::move(end));
   end_ = *end;
-  thread_ = std::thread([this] { work(); });
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error&) {
+    return fail(Code::out_of_memory,
+                "The system refuses a thread for {}; free some memory, or raise the limits "
+                "(ulimit -v, ulimit -u).",
+                name_);
+  }
   return {};
 }
 
