@@ -22,6 +22,7 @@ struct State {
   CUresult status = CUDA_SUCCESS;
   bool for_good = false;
   std::atomic<long> held{0};
+  std::function<void()> before_end;
   std::mutex mutex;
   std::map<void*, std::size_t> memory;
   std::size_t used = 0;
@@ -78,6 +79,7 @@ CUresult launch(CUfunction function, void** parameters) {
   if (reinterpret_cast<char*>(function) != &ends_runs) return CUDA_SUCCESS;
   auto* ended = *static_cast<std::uint32_t**>(parameters[0]);
   const auto& run = *static_cast<cuda::RunContext*>(parameters[1]);
+  if (state.before_end) state.before_end();
   const std::uint32_t stop = __atomic_load_n(run.stop, __ATOMIC_ACQUIRE);
   if (stop != run.block->epoch) *ended = run.block->epoch;
   return CUDA_SUCCESS;
@@ -228,6 +230,7 @@ void set_work_functions(cuda::Driver& d) {
 
 FakeDriver::FakeDriver() {
   state.held = 0;
+  state.before_end = {};
   fail(0, CUDA_SUCCESS);
   set_device_functions(driver_);
   set_memory_functions(driver_);
@@ -239,6 +242,9 @@ void FakeDriver::fail(long n, CUresult status, bool for_good) noexcept {
   state.fail_at = n;
   state.status = status;
   state.for_good = for_good;
+}
+void FakeDriver::before_end(std::function<void()> call) {
+  state.before_end = std::move(call);
 }
 long FakeDriver::calls() const noexcept {
   return state.calls;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "backends/cuda/driver.hpp"
 
 namespace tacet::test {
@@ -17,6 +19,8 @@ class FakeDriver {
   void fail(long n, CUresult status, bool for_good = false) noexcept;
   /// Calls that may fail since then.
   long calls() const noexcept;
+  /// Called before each kernel that ends a run.
+  void before_end(std::function<void()> call);
   /// Allocations, streams, graphs and modules that were not given back.
   long held() const noexcept;
 

@@ -8,7 +8,7 @@ namespace {
 using namespace test;
 
 TEST(Answers, AStoppedAnswerGoesOnWithoutTheSeed) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = question(model, "Tell me a story about a fox.");
   GenerateOptions options{.max_tokens = 30, .sampler = {.temperature = 1.5F, .seed = 5}};
   std::string whole;
@@ -34,7 +34,7 @@ TEST(Answers, AStoppedAnswerGoesOnWithoutTheSeed) {
 }
 
 TEST(Answers, GenerateLosesOnlyTheTokenInFlight) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = question(model, "Tell me a story about a fox.");
   const std::string whole = answer(model, prompt, 0);
   auto session = new_session(model);
@@ -57,7 +57,7 @@ TEST(Answers, GenerateLosesOnlyTheTokenInFlight) {
 }
 
 TEST(Answers, AStoppedTokenSamplesNothing) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   auto session = new_session(model);
   ASSERT_TRUE(session->evaluate(question(model), {}, {}).done());
   StopSource source;
@@ -70,7 +70,7 @@ TEST(Answers, AStoppedTokenSamplesNothing) {
 }
 
 TEST(Answers, ASeedRepeatsAnAnswer) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto say = [&](std::uint64_t seed) {
     auto session = new_session(model);
     EXPECT_TRUE(session->evaluate(question(model, "Tell me a story about a fox."), {}, {}).done());
@@ -84,7 +84,7 @@ TEST(Answers, ASeedRepeatsAnAnswer) {
 }
 
 TEST(Answers, AFullContextDeliversWhatAStopStringHeldBack) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = question(model, "Tell me a story about a fox.");
   auto session = new_session(model, {.context = static_cast<std::uint32_t>(prompt.size()) + 6});
   ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());

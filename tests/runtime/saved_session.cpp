@@ -42,7 +42,7 @@ class SavedSession : public testing::Test {
 
   static constexpr SamplerOptions warm{.temperature = 1, .seed = 5};
   static constexpr SamplerOptions warmer{.temperature = 1.5F};
-  const ModelPointer model_ = cpu_model();
+  const ModelPointer model_ = tiny_model();
   const TemporaryFolder folder_;
 };
 
@@ -89,7 +89,7 @@ TEST_F(SavedSession, UnfinishedCharactersComeBack) {
 TEST_F(SavedSession, HasNothingOfOthers) {
   // Pages come back from a session that wrote all of them.
   const auto prompt = question(model_);
-  auto clean = new_session(cpu_model());
+  auto clean = new_session(tiny_model());
   ASSERT_TRUE(clean->evaluate(prompt, {}, {}).done());
   ASSERT_TRUE(clean->save(path("clean"), {}));
   { ASSERT_TRUE(new_session(model_)->evaluate(long_prompt(200), {}, {}).done()); }
@@ -101,7 +101,7 @@ TEST_F(SavedSession, HasNothingOfOthers) {
 
 TEST_F(SavedSession, IsRefusedWhereItDoesNotFit) {
   ASSERT_TRUE(begun(model_)->save(path("a"), {}));
-  const auto other = SessionImpl::restore(cpu_model("tiny-chat-f16.gguf"), path("a"), 0, {});
+  const auto other = SessionImpl::restore(tiny_model("tiny-chat-f16.gguf"), path("a"), 0, {});
   EXPECT_NE(error(other).find("is a session of another model"), std::string::npos) << error(other);
   const auto small = SessionImpl::restore(model_, path("a"), 8, {});
   ASSERT_FALSE(small);
@@ -154,7 +154,7 @@ TEST_F(SavedSession, NothingOfAFileIsSharedWithOthers) {
   auto session = new_session(model_);
   ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
   ASSERT_TRUE(session->save(path("a"), {}));
-  const ModelPointer fresh = cpu_model();
+  const ModelPointer fresh = tiny_model();
   auto restored = SessionImpl::restore(fresh, path("a"), 0, {});
   ASSERT_TRUE(restored) << error(restored);
   ASSERT_TRUE((*restored)->evaluate(long_prompt(9, 3), {}, {}).done());

@@ -42,7 +42,7 @@ void expect_near(std::span<const float> scores, std::span<const double> expected
 
 class Score : public testing::Test {
  protected:
-  ModelPointer model = cpu_model();
+  ModelPointer model = tiny_model();
   std::vector<Token> tokens = some_tokens(300);
   std::vector<float> scores = std::vector<float>(300);
 };

@@ -23,7 +23,7 @@ Snapshot after(const ModelPointer& model, std::span<const Token> prompt, const S
 
 TEST(Session, BitsDoNotDependOnThreadsOrTokens) {
   const auto expected = [&](unsigned threads, const StopToken& stop) {
-    const ModelPointer model = cpu_model("tiny-chat-f16.gguf", cpu::available().back(), threads);
+    const ModelPointer model = tiny_model("tiny-chat-f16.gguf", threads);
     return after(model, long_prompt(100), stop);
   };
   const Snapshot one = expected(1, {});
@@ -34,7 +34,6 @@ TEST(Session, BitsDoNotDependOnThreadsOrTokens) {
 }
 
 TEST(Session, AByteOrADeadlineStopsARunInItsMiddle) {
-  if (on_gpu()) GTEST_SKIP() << "this model's runs have no middle on a GPU";
   // One thread, which never waits for another.
   const ModelPointer model = cpu_model("tiny-chat-Q8_0.gguf", cpu::available().back(), 1);
   const auto prompt = long_prompt(detail::chunk_rows);  // one run
@@ -73,7 +72,7 @@ TEST(Session, AByteOrADeadlineStopsARunInItsMiddle) {
 
 TEST(Session, APromptInPiecesGivesTheBitsOfTheWhole) {
   for (const char* file : {"tiny-chat-f16.gguf", "tiny-chat-Q8_0.gguf"}) {
-    const ModelPointer model = cpu_model(file);
+    const ModelPointer model = tiny_model(file);
     const auto prompt = long_prompt(150);
     auto whole = new_session(model);
     ASSERT_TRUE(whole->evaluate(prompt, {}, {}).done());
@@ -87,7 +86,7 @@ TEST(Session, APromptInPiecesGivesTheBitsOfTheWhole) {
 }
 
 TEST(Session, QueuedCallsCommitInOrder) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = long_prompt(90);
   auto expected = new_session(model);
   ASSERT_TRUE(expected->evaluate(prompt, {}, {}).done());
@@ -191,7 +190,7 @@ TEST(Session, AnAllocationLooksAtTheStop) {
 }
 
 TEST(Session, OtherSessionsGoOn) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = long_prompt(400);
   auto a = new_session(model);
   auto b = new_session(model);
@@ -209,7 +208,6 @@ TEST(Session, OtherSessionsGoOn) {
 }
 
 TEST(Session, KeepProgressKeepsWholeChunks) {
-  if (on_gpu()) GTEST_SKIP() << "a GPU does not count looks at the stop";
   const ModelPointer model = cpu_model();
   auto session = new_session(model, {.context = 1024});
   const auto tokens = long_prompt(detail::chunk_rows + 40);
@@ -236,7 +234,6 @@ TEST(Session, KeepProgressKeepsWholeChunks) {
 }
 
 TEST(Session, KeepProgressOfNoTokenChangesNothing) {
-  if (on_gpu()) GTEST_SKIP() << "a GPU does not count looks at the stop";
   const ModelPointer model = cpu_model();
   auto session = new_session(model, {.context = 1024});
   const auto tokens = long_prompt(detail::chunk_rows - 1);
@@ -296,7 +293,7 @@ TEST(Session, TheCallersFloatModeChangesNothing) {
 }
 
 TEST(Session, ACopyOfASharedPageLooksAtTheStop) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   auto session = new_session(model);
   ASSERT_TRUE(session->evaluate(long_prompt(5), {}, {}).done());
   auto fork = std::move(session->fork().value());
@@ -314,7 +311,7 @@ TEST(Session, ACopyOfASharedPageLooksAtTheStop) {
 }
 
 TEST(Session, SessionsOnManyThreadsShareADevice) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = long_prompt(5);
   const Snapshot expected = after(model, prompt);
   std::vector<std::thread> threads;
@@ -328,7 +325,7 @@ TEST(Session, SessionsOnManyThreadsShareADevice) {
 }
 
 TEST(Session, AFullContextIsAnErrorThatLosesNothing) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   auto session = new_session(model, {.context = 40});
   ASSERT_TRUE(session->evaluate(long_prompt(30), {}, {}).done());
   const Snapshot before(*session);
@@ -344,7 +341,7 @@ TEST(Session, AFullContextIsAnErrorThatLosesNothing) {
 }
 
 TEST(Session, BadTokensAreRefused) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   auto session = new_session(model);
   EXPECT_EQ(session->evaluate({}, {}, {}).error->code(), Code::invalid_argument);
   const std::vector<Token> bad = {5, -1};
@@ -402,7 +399,7 @@ TEST(Session, NoBlockSpansTwoHeads) {
 }
 
 TEST(Session, KvTypesAgree) {
-  const ModelPointer model = cpu_model("tiny-chat-f16.gguf");
+  const ModelPointer model = tiny_model("tiny-chat-f16.gguf");
   const auto prompt = question(model);
   const auto logits = [&](KvType k, KvType v) {
     auto session = new_session(model, {.k_type = k, .v_type = v});
@@ -427,7 +424,7 @@ TEST(Session, KvTypesAgree) {
 }
 
 TEST(Session, RandomStopsFromAnotherThreadLoseNothing) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = long_prompt(60);
   std::unique_ptr<SessionImpl> expected_session;
   double longest_delay = 1;

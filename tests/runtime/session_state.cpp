@@ -328,6 +328,7 @@ TEST(ContextShift, StopsWithoutLosingAToken) {
 
 class Prefix : public testing::Test {
  protected:
+  explicit Prefix(ModelPointer model = tiny_model()) : model_(std::move(model)) {}
   std::unique_ptr<SessionImpl> session(const SessionOptions& options = {}) const {
     return std::move(SessionImpl::create(model_, options).value());
   }
@@ -349,8 +350,14 @@ class Prefix : public testing::Test {
     EXPECT_EQ(evaluate(*s, tokens).reused, reused);
     EXPECT_TRUE(Snapshot(*s) == alone(tokens));
   }
-  const ModelPointer model_ = cpu_model();
+  const ModelPointer model_;
   const std::vector<Token> prompt_ = long_prompt(150);
+};
+
+/// With stops at a number of looks.
+class PrefixOnTheCpu : public Prefix {
+ protected:
+  PrefixOnTheCpu() : Prefix(cpu_model()) {}
 };
 
 TEST_F(Prefix, IsTakenOverWithTheSameBits) {
@@ -448,8 +455,7 @@ TEST_F(Prefix, IsSharedAgainAfterANewBeginning) {
   EXPECT_TRUE(Snapshot(*b) == alone(prompt_));
 }
 
-TEST_F(Prefix, OfAStoppedPromptIsNotOffered) {
-  if (on_gpu()) GTEST_SKIP() << "a GPU does not count looks at the stop";
+TEST_F(PrefixOnTheCpu, OfAStoppedPromptIsNotOffered) {
   auto a = session();
   KvPool& pool = *a->pages().pool();
   const auto first = std::span(prompt_).first(KvPool::page_tokens);
@@ -462,7 +468,7 @@ TEST_F(Prefix, OfAStoppedPromptIsNotOffered) {
   pool.release(page.data);
 }
 
-TEST_F(Prefix, AStopGivesTakenPagesBack) {
+TEST_F(PrefixOnTheCpu, AStopGivesTakenPagesBack) {
   { evaluate(*session(), prompt_); }
   auto b = session();
   const Snapshot empty(*b);
@@ -475,7 +481,7 @@ TEST_F(Prefix, AStopGivesTakenPagesBack) {
   EXPECT_TRUE(Snapshot(*b) == alone(prompt_));
 }
 
-TEST_F(Prefix, OfOneThatStoppedIsNotInTheWay) {
+TEST_F(PrefixOnTheCpu, OfOneThatStoppedIsNotInTheWay) {
   { evaluate(*session(), prompt_); }
   auto b = session();
   ASSERT_TRUE(b->evaluate(prompt_, after_polls(9), {}).stopped());
@@ -486,7 +492,7 @@ TEST_F(Prefix, OfOneThatStoppedIsNotInTheWay) {
 }
 
 TEST(Fork, SharesThePastAndNotTheFuture) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = long_prompt(75);  // two pages and a part of one
   auto a = new_session(model);
   ASSERT_TRUE(a->evaluate(prompt, {}, {}).done());
@@ -513,7 +519,7 @@ TEST(Fork, SharesThePastAndNotTheFuture) {
 }
 
 TEST(Truncate, Forgets) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto prompt = long_prompt(70);
   auto session = new_session(model);
   ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());

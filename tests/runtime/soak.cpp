@@ -130,7 +130,7 @@ class Worker {
 TEST(Soak, RandomStopsFromEightThreadsLoseNothing) {
   const double seconds = number("TACET_SOAK_SECONDS", 0);
   const int wanted = static_cast<int>(number("TACET_SOAK_STOPS", seconds > 0 ? 0 : 200));
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const TemporaryFolder folder;
   const auto begin = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };

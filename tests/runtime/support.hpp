@@ -32,19 +32,19 @@ inline Result<ModelPointer> try_load(std::unique_ptr<Device> device, const std::
   return ModelImpl::create(engine, std::move(*file), path);
 }
 
-/// Whether tests run on a GPU, whose runs end before a waiting thread has looked at the stop often.
-inline bool on_gpu() {
-  const char* other = std::getenv("TACET_TEST_DEVICE");
-  return other != nullptr && std::string_view(other) != "cpu";
-}
-
-/// tiny-chat on the CPU, or on the device that TACET_TEST_DEVICE names.
+/// tiny-chat on the CPU: for what depends on threads, or counts looks at the stop.
 inline ModelPointer cpu_model(const std::string& name = "tiny-chat-Q8_0.gguf",
                               cpu::Isa isa = cpu::available().back(), unsigned threads = 2) {
-  const char* other = std::getenv("TACET_TEST_DEVICE");
-  auto device = other != nullptr ? detail::open_device(other, threads)
-                                 : make_cpu_device({.threads = threads, .isa = isa});
+  auto device = make_cpu_device({.threads = threads, .isa = isa});
   return try_load(std::move(device.value()), model_path(name)).value();
+}
+
+/// tiny-chat on the device that TACET_TEST_DEVICE names ("cuda:0"), without one on the CPU.
+inline ModelPointer tiny_model(const std::string& name = "tiny-chat-Q8_0.gguf",
+                               unsigned threads = 2) {
+  const char* device = std::getenv("TACET_TEST_DEVICE");
+  if (device == nullptr) return cpu_model(name, cpu::available().back(), threads);
+  return try_load(detail::open_device(device, threads).value(), model_path(name)).value();
 }
 
 /// tiny-chat on a fake device, whose faults `device` then sets.

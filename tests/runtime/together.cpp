@@ -80,7 +80,7 @@ class Together : public testing::Test {
 
 TEST_F(Together, EachHasTheBitsThatItHasAlone) {
   for (const std::string file : {"tiny-chat-Q8_0.gguf", "tiny-chat-f16.gguf"}) {
-    const ModelPointer model = cpu_model(file);
+    const ModelPointer model = tiny_model(file);
     const auto expected = alone(model, 9);
     auto all = members(model, 9);
     ASSERT_TRUE(submit(all));
@@ -94,7 +94,7 @@ TEST_F(Together, EachHasTheBitsThatItHasAlone) {
 }
 
 TEST_F(Together, OneThatStopsLeavesTheOthersBitsAlone) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   const auto expected = alone(model);
   for (std::size_t stopped = 0; stopped < 4; ++stopped)
     for (int round = 0; round < 3; ++round) {
@@ -173,7 +173,7 @@ TEST_F(Together, WhatWaitsForARunThatWasLeftLooksAtItsStop) {
 }
 
 TEST_F(Together, LongPromptsTakeSeveralRuns) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   std::vector<Member> all;
   std::vector<Snapshot> expected;
   for (const std::size_t length : {600U, 1U, 1100U, 90U}) {
@@ -209,7 +209,7 @@ TEST_F(Together, LongPromptsTakeSeveralRuns) {
 }
 
 TEST_F(Together, QueuedBehindOneAnother) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   auto all = members(model);
   ASSERT_TRUE(submit(all));
   std::vector<std::unique_ptr<detail::RunImpl>> first;
@@ -226,7 +226,7 @@ TEST_F(Together, QueuedBehindOneAnother) {
 }
 
 TEST_F(Together, WhatDoesNotGoTogetherIsRefusedAndChangesNothing) {
-  const ModelPointer model = cpu_model();
+  const ModelPointer model = tiny_model();
   auto all = members(model);
   const std::size_t pages = all[0].session->pages().pool()->used();
   all[3].tokens = {-1};
@@ -240,7 +240,7 @@ TEST_F(Together, WhatDoesNotGoTogetherIsRefusedAndChangesNothing) {
   const auto types = submit(all);
   ASSERT_FALSE(types);
   EXPECT_EQ(types.error().code(), Code::invalid_argument);
-  all[3] = {new_session(cpu_model()), {}, {1}};
+  all[3] = {new_session(tiny_model()), {}, {1}};
   EXPECT_FALSE(submit(all));
   const auto expected = alone(model);
   ASSERT_TRUE(submit(std::span(all).first(3)));
