@@ -4,6 +4,7 @@
 #include "backends/cuda/open_device.hpp"
 #include "cuda/fake_driver.hpp"
 #include "runtime/support.hpp"
+#include "support/sanitizers.hpp"
 
 // A driver whose calls fail.
 namespace tacet {
@@ -68,14 +69,14 @@ TEST_P(Faults, AreErrorsAndLoseNothing) {
     EXPECT_EQ(fake.held(), 0);
   }
   long seen = 0;
-  for (long n = 1; n <= calls; n += n < 60 ? 1 : 13) {
+  for (long n = 1; n <= calls; n += (n < 60 ? 1 : 13) * sanitizer_slowdown) {
     FakeDriver fake;
     fake.fail(n, status, for_good);
     seen += use(fake, !for_good) ? 0 : 1;
     ASSERT_EQ(fake.held(), 0) << "call " << n << " of " << calls;
   }
   // Some calls may fail and nobody minds: how much memory is free is asked for messages alone.
-  EXPECT_GT(seen, calls / 26);
+  EXPECT_GT(seen, calls / (26 * sanitizer_slowdown));
   std::printf("%ld calls, %ld of which were seen\n", calls, seen);
 }
 

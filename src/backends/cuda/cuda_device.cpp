@@ -6,6 +6,7 @@
 
 #include "backends/cuda/executor.hpp"
 #include "backends/cuda/gemm/tiles.hpp"
+#include "backends/cuda/modules.hpp"
 #include "backends/cuda/open_device.hpp"
 #include "backends/cuda/table.hpp"
 #include "ops/ops.hpp"
@@ -316,11 +317,17 @@ class CudaDevice final : public Device {
 int cuda_device_count() noexcept {
   const Driver* driver = cuda::driver();
   int count = 0;
-  if (driver == nullptr || driver->device_get_count(&count) != CUDA_SUCCESS) return 0;
+  if (!has_kernels() || driver == nullptr || driver->device_get_count(&count) != CUDA_SUCCESS)
+    return 0;
   return count;
 }
 
 Result<std::unique_ptr<Device>> make_cuda_device(int index) {
+  if (!has_kernels())
+    return fail(Code::unsupported,
+                "This build has no CUDA kernels, so there is no device cuda:{}; build it with "
+                "TACET_CUDA_KERNELS=ON, or use the device cpu.",
+                index);
   const int count = cuda_device_count();
   if (index < 0 || index >= count)
     return fail(Code::invalid_argument,
