@@ -20,7 +20,8 @@ std::vector<DeviceKind> device_kinds() {
     // While one is open others open fast.
     auto open = std::make_shared<Result<std::unique_ptr<Device>>>(make_cuda_device(i));
     kinds.push_back({.name = fmt::format("cuda_{}", i),
-                     .make = [i, open](unsigned) { return make_cuda_device(i); }});
+                     .make = [i, open](unsigned) { return make_cuda_device(i); },
+                     .has_half_weights = true});
   }
   kinds.push_back({.name = "fake", .make = [](unsigned) -> Result<std::unique_ptr<Device>> {
                      auto device = make_fake_device();

@@ -65,6 +65,7 @@ std::vector<Case> matmul_cases() {
     cases.push_back(product(type, {1, width(64), 3001}));
     cases.push_back(product(type, {40, width(257), 70}));
     cases.push_back(product(type, {70, width(64), 16}));
+    cases.push_back(product(type, {201, width(64), 150}));
     cases.push_back(product(type, {1, width(83), 19}, true));
     cases.push_back(product(type, {6, width(83), 19}, true));
     cases.push_back(large_values(type));

@@ -17,6 +17,7 @@ using namespace cuda;
 template <DType Type>
 std::vector<float> read_group(const std::byte* group, std::uint32_t columns) {
   using F = TileFormat<Type>;
+  const std::byte* factors = group + tiled_bytes(Type, tile_rows, columns) - factor_bytes;
   std::vector<float> values(std::size_t{tile_rows} * columns, -1);
   for (std::uint32_t chunk = 0; chunk * chunk_columns < columns; ++chunk)
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -25,7 +26,10 @@ std::vector<float> read_group(const std::byte* group, std::uint32_t columns) {
       std::uint32_t words[8];
       ChunkScales<F::groups> scales;
       unpack_codes<Type>(raw, words);
-      unpack_scales<Type>(raw, scales);
+      unpack_scales<Type>(
+          raw,
+          {load_as<float>(factors + lane / 4 * 4), load_as<float>(factors + (lane / 4 + 8) * 4)},
+          scales);
       for (std::uint32_t i = 0; i < 32; ++i) {
         const std::uint32_t word = i / 4, b = word / 4, h = word / 2 % 2, p = word % 2;
         const std::uint32_t column = 64 * chunk + 32 * b + 16 * h + 4 * (lane % 4) + i % 4;
@@ -116,7 +120,7 @@ TEST(TilesOfHalves, RowsComeBack) {
         // Four steps of 16 columns for a chunk, four words of two halves for a step.
         const std::uint32_t step = half / 8, word = half / 2 % 4, h = word / 2, p = word % 2;
         const std::uint32_t row = tile_rows * group + lane / 4 + 8 * p;
-        const std::uint32_t column = 16 * step + 8 * h + 2 * (lane % 4) + half % 2;
+        const std::uint32_t column = 16 * step + 4 * (lane % 4) + h + 2 * (half % 2);
         std::uint16_t expected = 0, found = 0;
         if (row < rows && column < columns)
           std::memcpy(&expected, matrix.bytes.data() + 2 * (row * columns + column), 2);

@@ -8,22 +8,7 @@
 /// of row g (g + 8) and columns 2 q and 2 q + 1 (and those 8 on).
 namespace tacet::cuda {
 
-/// c = a b + start, where each column of the result starts with one number.
-__device__ inline void multiply_16x32(std::int32_t (&c)[4], const std::uint32_t* a,
-                                      std::uint32_t b0, std::uint32_t b1,
-                                      const std::int32_t (&start)[2]) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%10,%11,%10,%11};"
-      : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(start[0]), "r"(start[1]));
-}
-__device__ inline void multiply_16x16(std::int32_t (&c)[4], const std::uint32_t* a, std::uint32_t b,
-                                      const std::int32_t (&start)[2]) {
-  asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
-      "{%7,%8,%7,%8};"
-      : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(b), "r"(start[0]), "r"(start[1]));
-}
+/// c += a b, of halves or bfloat16.
 template <bool Bf16>
 __device__ inline void multiply_halves(float (&c)[4], const std::uint32_t* a, std::uint32_t b0,
                                        std::uint32_t b1) {

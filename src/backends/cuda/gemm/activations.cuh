@@ -7,92 +7,75 @@
 
 namespace tacet::cuda {
 
-/// A warp rounds 128 columns of a row, or two chunks, four columns a lane: `chunk` is the one that
-/// a lane's half of the warp writes, null for none. Zeros stand for columns that a row lacks.
-__device__ inline void round_columns(const float4& x, CodedChunk* chunk, std::uint32_t lane) {
-  float largest = fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
-  // fmaxf knows no NaN; a scale that is none has to spread.
-  float invalid = (x.x * 0 + x.y * 0) + (x.z * 0 + x.w * 0);
-#pragma unroll
-  for (int distance = 4; distance > 0; distance /= 2) {
-    largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, distance));
-    invalid += __shfl_xor_sync(~0u, invalid, distance);
+/// Two halves (or bfloat16) in a word, the nearest to `low` and `high`, which become what is left.
+template <bool Bf16>
+__device__ inline std::uint32_t take_pair(float& low, float& high) {
+  const auto left = [](float value, float taken) {
+    const float rest = value - taken;
+    return isfinite(rest) ? rest : 0;
+  };
+  if constexpr (Bf16) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    low = left(low, __low2float(pair)), high = left(high, __high2float(pair));
+    return reinterpret_cast<const std::uint32_t&>(pair);
+  } else {
+    const __half2 pair = __floats2half2_rn(low, high);
+    low = left(low, __low2float(pair)), high = left(high, __high2float(pair));
+    return reinterpret_cast<const std::uint32_t&>(pair);
   }
-  const float scale = largest / 127 + invalid;
-  const float inverse = scale != 0 ? 1 / scale : 0;
-  const float values[4] = {x.x, x.y, x.z, x.w};
-  std::uint32_t codes = 0;
-  int sum = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int code = max(-127, min(127, __float2int_rn(values[i] * inverse)));
-    sum += code;
-    codes |= (static_cast<std::uint32_t>(code) & 0xffu) << (8 * i);
-  }
-  sum += __shfl_xor_sync(~0u, sum, 2);
-  sum += __shfl_xor_sync(~0u, sum, 1);
-  if (chunk == nullptr) return;
-  const std::uint32_t b = lane / 8 % 2, h = lane / 4 % 2, q = lane % 4;
-  chunk->codes[4 * q + 2 * b + h] = codes;
-  if (q != 0) return;
-  chunk->sums[2 * b + h] = static_cast<std::int16_t>(sum);
-  chunk->scaled_sums[2 * b + h] = scale * static_cast<float>(sum);
-  if (h == 0) chunk->scales[b] = scale;
 }
 
-/// Rounds a row of `columns` columns, `at(i)` being columns 4 i to 4 i + 3, with all threads of a
-/// block. Columns come in fours.
-template <typename Columns>
-__device__ void round_row(const Columns& at, std::uint32_t columns, std::uint32_t chunks,
-                          CodedChunk* out) {
+/// A warp brings 128 columns of a row, or two chunks, into the form of halves, four columns a lane:
+/// `chunk` is the one that a lane's half of the warp writes, null for none. Zeros stand for columns
+/// that a row lacks.
+template <bool Bf16, int Parts>
+__device__ inline void halve_columns(float4 x, HalfChunk<Parts>* chunk, std::uint32_t lane) {
+  float scale = 1;
+  if constexpr (!Bf16) {
+    float largest = fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
+#pragma unroll
+    for (int distance = 8; distance > 0; distance /= 2)
+      largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, distance));
+    // 2^13 to 2^14 for the largest, if both powers are normal; what is infinite stays so.
+    const std::uint32_t exponent = __float_as_uint(largest) >> 23;
+    const std::uint32_t e = exponent == 255 ? 140 : max(exponent, 14u);
+    scale = __uint_as_float((e - 13) << 23);
+    const float by = __uint_as_float((267 - e) << 23);
+    x = {x.x * by, x.y * by, x.z * by, x.w * by};
+  }
+  if (chunk == nullptr) return;
+  const std::uint32_t s = lane / 4 % 4, q = lane % 4;
+#pragma unroll
+  for (int part = 0; part < Parts; ++part) {
+    const std::uint32_t even = take_pair<Bf16>(x.x, x.z), odd = take_pair<Bf16>(x.y, x.w);
+    *reinterpret_cast<uint2*>(chunk->words + 32 * part + 8 * q + 2 * s) = {even, odd};
+  }
+  if (lane % 16 == 0) chunk->scale = scale;
+}
+
+/// Brings a row of `columns` columns into that form, `at(i)` being columns 4 i to 4 i + 3, with all
+/// threads of a block. Its chunks are `rows` apart in `out`.
+template <bool Bf16, int Parts, typename Columns>
+__device__ void halve_row(const Columns& at, std::uint32_t columns, std::uint32_t chunks,
+                          HalfChunk<Parts>* out, std::uint32_t rows) {
   const std::uint32_t lane = threadIdx.x % 32;
   // Whole warps take part.
   for (std::uint32_t i = threadIdx.x; i - lane < chunks * 16; i += blockDim.x) {
     const float4 x = 4 * i < columns ? at(i) : float4{};
-    round_columns(x, i < chunks * 16 ? out + i / 16 : nullptr, lane);
+    halve_columns<Bf16>(x, i < chunks * 16 ? out + std::size_t{i / 16} * rows : nullptr, lane);
   }
 }
 
-/// Splits a row with all threads of a block, at most 1024. Returns what sums of its products are
-/// to be multiplied by.
-template <bool Bf16>
-__device__ float split_row(const float* x, std::uint32_t columns, std::uint32_t chunks,
-                           SplitChunk* out) {
-  __shared__ float shared[32];
-  float factor = 1;
-  if constexpr (!Bf16) {
-    float largest = 0;
-    for (std::uint32_t i = threadIdx.x; i < columns; i += blockDim.x)
-      largest = fmaxf(largest, fabsf(x[i]));
-    largest = warp_largest(largest);
-    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = largest;
-    __syncthreads();
-    for (unsigned i = 0; i < blockDim.x / 32; ++i) largest = fmaxf(largest, shared[i]);
-    // 2^13 to 2^14 for the largest; the exponent is kept within a float's.
-    if (largest > 0 && isfinite(largest)) factor = ldexpf(1, min(126, 13 - ilogbf(largest)));
+/// The columns of a row in memory, which may end within four.
+struct RowColumns {
+  const float* x;
+  std::uint32_t columns;
+
+  __device__ float4 operator()(std::uint32_t i) const {
+    if (columns % 4 == 0) return reinterpret_cast<const float4*>(x)[i];
+    const auto one = [this, i](std::uint32_t j) { return 4 * i + j < columns ? x[4 * i + j] : 0; };
+    return {one(0), one(1), one(2), one(3)};
   }
-  for (std::uint32_t i = threadIdx.x; i < chunks * 64; i += blockDim.x) {
-    const float value = i < columns ? x[i] * factor : 0;
-    const std::uint32_t at = i % 64, step = at / 16, h = at / 8 % 2, q = at % 8 / 2;
-    for (int part = 0; part < 2; ++part) {
-      std::uint16_t bits[2];
-      if constexpr (Bf16) {
-        const __nv_bfloat16 first = __float2bfloat16_rn(value);
-        const float rest = value - __bfloat162float(first);
-        bits[0] = __bfloat16_as_ushort(first);
-        bits[1] = __bfloat16_as_ushort(__float2bfloat16_rn(isfinite(rest) ? rest : 0));
-      } else {
-        const __half first = __float2half_rn(value);
-        const float rest = value - __half2float(first);
-        bits[0] = __half_as_ushort(first);
-        bits[1] = __half_as_ushort(__float2half_rn(isfinite(rest) ? rest : 0));
-      }
-      auto* halves =
-          reinterpret_cast<std::uint16_t*>(&out[i / 64].words[32 * part + 8 * q + 2 * step + h]);
-      halves[at % 2] = bits[part];
-    }
-  }
-  return 1 / factor;
-}
+};
 
 }  // namespace tacet::cuda

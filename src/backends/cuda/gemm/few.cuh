@@ -21,9 +21,9 @@ __device__ SliceLoop<Kind, Matrices> slice_of_warp(const ProductArguments& a, co
 template <typename Kind, int Tiles, bool Pair>
 __device__ void product_of_few(const ProductArguments& a, const RunContext& run) {
   constexpr int matrices = Pair ? 2 : 1;
-  using Chunk = typename Kind::Chunk;
+  using Chunk = HalfChunk<Kind::parts>;
   struct Rows {
-    typename Kind::Activations tile[Tiles];
+    Activations<Kind::parts> tile[Tiles];
   };
   const std::uint32_t lane = threadIdx.x % 32, slice = threadIdx.x / 32;
   const std::uint32_t g = lane / 4, q = lane % 4;
@@ -44,16 +44,16 @@ __device__ void product_of_few(const ProductArguments& a, const RunContext& run)
     for (int t = 0; t < Tiles; ++t) {
       const auto at = [&](std::uint32_t row) {
         row += first_row + 8 * t;
-        return row < rows ? activations + std::size_t{row} * a.chunks + chunk : nullptr;
+        return row < rows ? activations + std::size_t{chunk} * a.rows + row : nullptr;
       };
-      x.tile[t] = Kind::load(at(g), at(2 * q), at(2 * q + 1), lane);
+      x.tile[t] = Activations<Kind::parts>::load(at(g), at(2 * q), at(2 * q + 1), lane);
     }
     return x;
   };
   Sums sums[matrices][Tiles];
-  loop.run(lane, load_rows, [&](const typename Kind::Weights& w, const Rows& x, int m) {
+  loop.run(lane, load_rows, [&](const WeightSteps& w, const Rows& x, int m) {
 #pragma unroll
-    for (int t = 0; t < Tiles; ++t) Kind::add(w, x.tile[t], sums[m][t]);
+    for (int t = 0; t < Tiles; ++t) add_products<Kind::is_bf16>(w, x.tile[t], sums[m][t]);
   });
 
   __shared__ float parts[slices][matrices][Tiles * 8][tile_rows + 1];
@@ -74,7 +74,7 @@ __device__ void product_of_few(const ProductArguments& a, const RunContext& run)
     for (int m = 0; m < matrices; ++m) {
       total[m] = 0;
       for (std::uint32_t s = 0; s < slices; ++s) total[m] += parts[s][m][in_block][in_group];
-      total[m] *= Kind::factor(a, row);
+      total[m] *= Kind::factor(a, loop.tiles[m].tiles, in_group);
     }
     store(a, group.matrix, output, row, Pair ? gated(total[0], total[matrices - 1]) : total[0]);
   }

@@ -4,53 +4,61 @@
 
 namespace tacet::cuda {
 
-/// Many rows: a block computes 128 outputs (with `Pair` 64 of two matrices) of 64 rows, each warp a
-/// group of 16 outputs. The activations of a chunk, a stage, come through shared memory, where the
-/// sums of slices are too.
+/// Many rows: a block computes 128 outputs (with `Pair` 64 of two matrices) of 128 rows, each warp
+/// two groups of 16 outputs (with `Pair` one of each matrix) of 64 rows. The activations of a
+/// chunk, a stage, come through shared memory.
 template <typename Kind, bool Pair>
 __device__ void product_of_many(const ProductArguments& a, const RunContext& run) {
-  constexpr int row_tiles = rows_of_block / 8;
-  constexpr std::uint32_t stage_size = rows_of_block * Kind::pieces;
+  constexpr int row_tiles = rows_of_warp / 8;
+  constexpr std::uint32_t stages = stages_of_many(Kind::parts);
+  constexpr std::uint32_t pieces = sizeof(HalfChunk<Kind::parts>) / 16;
+  constexpr std::uint32_t pairs = groups_of_block / 2;
   extern __shared__ uint4 memory[];
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t rows = live_rows(run, a.selected);
   const std::uint32_t first_row = blockIdx.x * rows_of_block;
+  const std::uint32_t row_of_warp = warp / pairs * rows_of_warp;
   let_next_begin();
-  constexpr std::uint32_t groups = Pair ? groups_of_block / 2 : groups_of_block;
-  const std::uint32_t number = blockIdx.y * groups + warp % groups;
-  const bool has_group = number < a.groups;
-  Group group{0, 0};
-  if (has_group) group = Pair ? Group{warp / groups, number} : group_of(a, number);
-  const GroupTiles<Kind> tiles{a.matrix[group.matrix].tiles + group.number * a.group_bytes};
+  // The last groups may not be there: their place is taken by the last one that is.
+  const std::uint32_t number = blockIdx.y * pairs + warp % pairs;
+  Group groups[2];
+  GroupTiles<Kind> tiles[2];
+  typename Kind::Raw next[2];
+#pragma unroll
+  for (int m = 0; m < 2; ++m) {
+    groups[m] = Pair ? Group{static_cast<std::uint32_t>(m), min(number, a.groups - 1)}
+                     : group_of(a, min(2 * number + m, a.groups - 1));
+    tiles[m].tiles = a.matrix[groups[m].matrix].tiles + groups[m].number * a.group_bytes;
+    next[m] = tiles[m].load(0, lane);
+  }
 
-  const auto* x = static_cast<const uint4*>(a.activations);
+  // What a thread copies lies 16 * threads_of_many bytes apart, in memory as in a stage.
+  const auto* x =
+      static_cast<const uint4*>(a.activations) + std::size_t{first_row} * pieces + threadIdx.x;
+  const std::uint32_t there = min(rows - min(first_row, rows), rows_of_block) * pieces;
   const auto fill = [&](std::uint32_t chunk) {
-    uint4* stage = memory + chunk % stages_of_many * stage_size;
-    for (std::uint32_t i = threadIdx.x; i < stage_size; i += threads_of_many) {
-      const std::uint32_t row = i / Kind::pieces, piece = i % Kind::pieces;
-      const bool is_there = first_row + row < rows && chunk < a.chunks;
-      const std::size_t at = is_there ? std::size_t{first_row + row} * a.chunks + chunk : 0;
-      copy_to_shared(stage + Kind::place(row, piece), x + at * Kind::pieces + piece, is_there);
-    }
+    uint4* stage = memory + chunk % stages * (rows_of_block * pieces) + threadIdx.x;
+    const uint4* from = x + std::size_t{chunk < a.chunks ? chunk : 0} * a.rows * pieces;
+#pragma unroll
+    for (std::uint32_t i = 0; i < rows_of_block * pieces; i += threads_of_many)
+      if (i + threadIdx.x < rows_of_block * pieces)
+        copy_to_shared(stage + i, from + i, i + threadIdx.x < there);
     end_group_of_copies();
   };
-  typename Kind::Raw next = tiles.load(0, lane);
   wait_for_previous();
   if (first_row >= rows) return;
-  for (std::uint32_t chunk = 0; chunk + 1 < stages_of_many; ++chunk) fill(chunk);
+  for (std::uint32_t chunk = 0; chunk + 1 < stages; ++chunk) fill(chunk);
 
-  // Each thread's own, in the order of its sums.
-  auto* totals = reinterpret_cast<float*>(memory + stages_of_many * stage_size) + threadIdx.x;
-#pragma unroll
-  for (int i = 0; i < 4 * row_tiles; ++i) totals[i * threads_of_many] = 0;
+  const bool is_live = first_row + row_of_warp < rows;
+  Sums totals[2][row_tiles];
   // A thread looks at the stop every eight chunks, and what it saw is used eight chunks later.
   std::uint32_t seen = 0;
   const std::uint32_t epoch = run.block->epoch;
   for (std::uint32_t slice = 0; slice < slices; ++slice) {
-    Sums sums[row_tiles];
+    Sums sums[2][row_tiles];
     const std::uint32_t end = slice_begin(a.chunks, slice + 1);
     for (std::uint32_t chunk = slice_begin(a.chunks, slice); chunk < end; ++chunk) {
-      wait_for_copies<stages_of_many - 2>();
+      wait_for_copies<stages - 2>();
       if (chunk % 8 == 0) {
         if (__syncthreads_or(threadIdx.x == 0 && seen == epoch ? 1 : 0) != 0) {
           wait_for_copies<0>();
@@ -60,38 +68,58 @@ __device__ void product_of_many(const ProductArguments& a, const RunContext& run
       } else {
         __syncthreads();
       }
-      fill(chunk + stages_of_many - 1);
-      const typename Kind::Weights w = Kind::unpack(next);
-      if (chunk + 1 < a.chunks) next = tiles.load(chunk + 1, lane);
-      const uint4* stage = memory + chunk % stages_of_many * stage_size;
+      fill(chunk + stages - 1);
+      if (!is_live) continue;
+      WeightSteps weights[2];
 #pragma unroll
-      for (int t = 0; t < row_tiles; ++t) Kind::add(w, Kind::load_staged(stage, t, lane), sums[t]);
+      for (int m = 0; m < 2; ++m) {
+        weights[m] = Kind::unpack(next[m]);
+        if (chunk + 1 < a.chunks) next[m] = tiles[m].load(chunk + 1, lane);
+      }
+      const auto* stage = reinterpret_cast<const HalfChunk<Kind::parts>*>(
+                              memory + chunk % stages * (rows_of_block * pieces)) +
+                          row_of_warp;
+#pragma unroll
+      for (int t = 0; t < row_tiles; ++t) {
+        const auto* tile = stage + 8 * t;
+        const std::uint32_t q = lane % 4;
+        const auto rows_of_tile =
+            Activations<Kind::parts>::load(tile + lane / 4, tile + 2 * q, tile + 2 * q + 1, lane);
+#pragma unroll
+        for (int m = 0; m < 2; ++m)
+          add_products<Kind::is_bf16>(weights[m], rows_of_tile, sums[m][t]);
+      }
     }
 #pragma unroll
-    for (int t = 0; t < row_tiles; ++t)
+    for (int m = 0; m < 2; ++m)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) totals[(4 * t + i) * threads_of_many] += sums[t].of[i];
+      for (int t = 0; t < row_tiles; ++t)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) totals[m][t].of[i] += sums[m][t].of[i];
   }
-
   wait_for_copies<0>();
+
   const std::uint32_t g = lane / 4, q = lane % 4;
-  if constexpr (Pair) {
-    __syncthreads();
-    if (group.matrix == 1) return;
-  }
 #pragma unroll
-  for (int t = 0; t < row_tiles; ++t)
+  for (int p = 0; p < 2; ++p)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t row = first_row + 8 * t + 2 * q + i % 2;
-      const std::uint32_t output = group.number * tile_rows + g + 8 * (i / 2);
-      if (row >= rows || !has_group || output >= a.matrix[group.matrix].outputs) continue;
-      const float factor = Kind::factor(a, row);
-      float value = totals[(4 * t + i) * threads_of_many] * factor;
-      // The thread that has the same outputs of the other matrix.
-      if constexpr (Pair)
-        value = gated(value, totals[(4 * t + i) * threads_of_many + 32 * groups] * factor);
-      store(a, group.matrix, output, row, value);
+    for (int m = 0; m < (Pair ? 1 : 2); ++m) {
+      const std::uint32_t output = groups[m].number * tile_rows + g + 8 * p;
+      if ((Pair ? number : 2 * number + m) >= a.groups ||
+          output >= a.matrix[groups[m].matrix].outputs)
+        continue;
+      const float factor = Kind::factor(a, tiles[m].tiles, output);
+      const float other = Pair ? Kind::factor(a, tiles[1].tiles, output) : 1;
+#pragma unroll
+      for (int t = 0; t < row_tiles; ++t)
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const std::uint32_t row = first_row + row_of_warp + 8 * t + 2 * q + i;
+          if (row >= rows) continue;
+          float value = totals[m][t].of[2 * p + i] * factor;
+          if constexpr (Pair) value = gated(value, totals[1][t].of[2 * p + i] * other);
+          store(a, groups[m].matrix, output, row, value);
+        }
     }
 }
 

@@ -24,16 +24,7 @@ bool is_half(DType weights) {
 
 /// The bytes of 64 activations of a row for products with weights of this type.
 std::size_t chunk_bytes(DType weights) {
-  return is_half(weights) ? sizeof(SplitChunk) : sizeof(CodedChunk);
-}
-
-/// The bytes of activations for products with weights of this type, and where the factors of split
-/// rows are.
-std::size_t activation_bytes(DType weights, std::size_t rows, std::size_t columns) noexcept {
-  return is_half(weights) ? split_bytes(rows, columns) : coded_bytes(rows, columns);
-}
-float* factors_in(std::byte* workspace, std::size_t rows, std::size_t columns) noexcept {
-  return reinterpret_cast<float*>(workspace + rows * chunks_of(columns) * sizeof(SplitChunk));
+  return is_half(weights) ? sizeof(HalfChunk<2>) : sizeof(HalfChunk<1>);
 }
 
 /// What the kernel for one row has in shared memory: the row, and a ring of chunks for each warp.
@@ -66,8 +57,8 @@ void launch_product(TapeBuilder& tape, DType type, const ProductArguments& a, st
   }
   if (rows > few_rows) {
     const std::uint32_t groups = pair ? groups_of_block / 2 : groups_of_block;
-    const std::size_t shared = stages_of_many * rows_of_block * chunk_bytes(type) +
-                               groups_of_block * tile_rows * rows_of_block * sizeof(float);
+    const std::size_t shared =
+        stages_of_many(is_half(type) ? 2 : 1) * rows_of_block * chunk_bytes(type);
     return launches.add({module, pair ? "many_pair" : "many"},
                         {ceil_div(rows, rows_of_block), ceil_div(a.groups, groups)},
                         threads_of_many, a, shared);
@@ -100,15 +91,14 @@ ProductArguments arguments_of(const Products& products, std::size_t first, std::
                               const std::byte* workspace, const TapeBuilder& tape) {
   const PlacedNode& node = products.node;
   const std::uint32_t columns = columns_of(products.matrix(first));
-  const auto rows = static_cast<std::size_t>(products.x().shape.rows());
   ProductArguments a{};
+  a.rows = rows_of(products.x());
   a.matrices = static_cast<std::uint32_t>(count);
   a.columns = columns;
   a.chunks = ceil_div(columns, chunk_columns);
   a.selected = node.selected;
   a.group_bytes = tiled_bytes(products.type(first), tile_rows, columns);
   a.activations = workspace;
-  a.factors = factors_in(const_cast<std::byte*>(workspace), rows, columns);
   for (std::size_t i = 0; i < count; ++i) {
     ProductMatrix& m = a.matrix[i];
     m.tiles = tape.address<std::byte>(node.inputs[first + i]);
@@ -137,7 +127,7 @@ class Preparation {
     auto* workspace = const_cast<void*>(a.activations);
     const bool in_norm =
         !is_half(type) &&
-        round_in_norm(tape_.launches, x, static_cast<CodedChunk*>(workspace), a.chunks);
+        halve_in_norm(tape_.launches, x, static_cast<HalfChunk<1>*>(workspace), a.chunks);
     if (!in_norm && is_one(rows, type, a.chunks)) {
       a.row = x;
       return;
@@ -145,11 +135,10 @@ class Preparation {
     form_ = form;
     if (in_norm) return;
     constexpr auto kernel_of = [](DType weights) -> std::string_view {
-      if (weights == DType::f16) return "split_to_halves";
-      return weights == DType::bf16 ? "split_to_bf16" : "round_to_codes";
+      if (weights == DType::f16) return "split_halves";
+      return weights == DType::bf16 ? "split_bf16" : "halves";
     };
-    const ActivationArguments forms{x,         workspace, const_cast<float*>(a.factors),
-                                    a.columns, a.chunks,  a.selected};
+    const ActivationArguments forms{x, workspace, rows, a.columns, a.chunks, a.selected};
     tape_.launches.add({"activations", kernel_of(type)}, {rows}, 256, forms);
   }
 
@@ -213,10 +202,9 @@ std::size_t workspace(const NodeView& view) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < Count; ++i) {
     if (view.inputs[i].dtype == DType::f32) continue;
-    bytes =
-        std::max(bytes, activation_bytes(view.inputs[i].dtype,
-                                         static_cast<std::size_t>(view.inputs[Count].shape.rows()),
-                                         static_cast<std::size_t>(view.inputs[i].shape.width())));
+    const auto rows = static_cast<std::size_t>(view.inputs[Count].shape.rows());
+    const auto columns = static_cast<std::size_t>(view.inputs[i].shape.width());
+    bytes = std::max(bytes, rows * chunks_of(columns) * chunk_bytes(view.inputs[i].dtype));
   }
   return (bytes + 255) / 256 * 256;
 }

@@ -77,7 +77,7 @@ class ChunkRing {
 template <typename Kind, bool Pair>
 __device__ void product_of_one(const ProductArguments& a, const RunContext& run) {
   constexpr int matrices = Pair ? 2 : 1;
-  using Chunk = typename Kind::Chunk;
+  using Chunk = HalfChunk<Kind::parts>;
   using Ring = ChunkRing<Kind, matrices>;
   extern __shared__ uint4 memory[];
   auto* row = reinterpret_cast<Chunk*>(memory);
@@ -88,14 +88,12 @@ __device__ void product_of_one(const ProductArguments& a, const RunContext& run)
             lane);
   int stop = threadIdx.x == 0 && asked_to_stop(run) ? 1 : 0;
   wait_for_previous();
-  float factor = 1;
   if (a.row != nullptr) {
-    factor = Kind::prepare(a, row);
+    halve_row<Kind::is_bf16>(RowColumns{a.row, a.columns}, a.columns, a.chunks, row, 1);
   } else {
     const auto* from = static_cast<const uint4*>(a.activations);
-    for (std::uint32_t i = threadIdx.x; i < a.chunks * Kind::pieces; i += blockDim.x)
+    for (std::uint32_t i = threadIdx.x; i < a.chunks * (sizeof(Chunk) / 16); i += blockDim.x)
       memory[i] = from[i];
-    factor = Kind::factor(a, 0);
   }
   if (__syncthreads_or(stop) != 0 || live_rows(run, a.selected) == 0) {
     wait_for_copies<0>();
@@ -106,16 +104,25 @@ __device__ void product_of_one(const ProductArguments& a, const RunContext& run)
   std::uint32_t half = 0;  // of parts: a block's threads are never more than one group apart
   for (std::uint32_t number = blockIdx.x; number < a.groups; number += gridDim.x) {
     if (threadIdx.x == 0) stop = asked_to_stop(run) ? 1 : 0;
+    const Group group = Pair ? Group{0, number} : group_of(a, number);
+    float factors[matrices];
+#pragma unroll
+    for (int m = 0; m < matrices; ++m)
+      factors[m] =
+          threadIdx.x < tile_rows
+              ? Kind::factor(a, a.matrix[group.matrix + m].tiles + group.number * a.group_bytes,
+                             threadIdx.x)
+              : 1;
     Sums sums[matrices];
     for (std::uint32_t chunk = ring.begin(); chunk < ring.end(); ++chunk) {
       const std::byte* slot = ring.next();
       // Lanes 0 to 3 hold the first column of mma's right operand; the other columns are zeros.
-      const auto x = Kind::load(lane < 4 ? row + chunk : nullptr, row + chunk, nullptr, lane);
+      const auto x = Activations<Kind::parts>::load(lane < 4 ? row + chunk : nullptr, row + chunk,
+                                                    nullptr, lane);
 #pragma unroll
       for (int m = 0; m < matrices; ++m) {
-        const typename Kind::Weights w =
-            Kind::unpack(Kind::load_copied(slot + m * Kind::stage_bytes, lane));
-        Kind::template add<1>(w, x, sums[m]);
+        const WeightSteps w = Kind::unpack(Kind::load_copied(slot + m * Kind::stage_bytes, lane));
+        add_products<Kind::is_bf16>(w, x, sums[m]);
       }
     }
     if (lane % 4 == 0)
@@ -124,7 +131,6 @@ __device__ void product_of_one(const ProductArguments& a, const RunContext& run)
 #pragma unroll
         for (int p = 0; p < 2; ++p) parts[half][slice][m][lane / 4 + 8 * p] = sums[m].of[2 * p];
     if (__syncthreads_or(stop) != 0) break;
-    const Group group = Pair ? Group{0, number} : group_of(a, number);
     const std::uint32_t output = group.number * tile_rows + threadIdx.x;
     if (threadIdx.x < tile_rows && output < a.matrix[group.matrix].outputs) {
       float total[matrices];
@@ -133,7 +139,7 @@ __device__ void product_of_one(const ProductArguments& a, const RunContext& run)
         total[m] = 0;
 #pragma unroll
         for (std::uint32_t s = 0; s < slices; ++s) total[m] += parts[half][s][m][threadIdx.x];
-        total[m] *= factor;
+        total[m] *= factors[m];
       }
       store(a, group.matrix, output, 0, Pair ? gated(total[0], total[matrices - 1]) : total[0]);
     }

@@ -37,12 +37,12 @@ extern "C" __global__ void __launch_bounds__(32 * slices, 1)
   product_of_few<Kind, 2, true>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(threads_of_many, Kind::blocks_of_many)
+extern "C" __global__ void __launch_bounds__(threads_of_many, 1)
     many(const ProductArguments a, const RunContext run) {
   product_of_many<Kind, false>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(threads_of_many, Kind::blocks_of_many)
+extern "C" __global__ void __launch_bounds__(threads_of_many, 1)
     many_pair(const ProductArguments a, const RunContext run) {
   product_of_many<Kind, true>(a, run);
 }

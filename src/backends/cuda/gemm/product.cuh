@@ -5,9 +5,9 @@
 /// What one output of a product is made of, and in which order it is added, depends on the matrix
 /// alone, not on how many rows there are or which kernel computes it:
 ///
-/// The columns are cut in slices. In each, the chunks of 64 columns are added one after the other,
-/// and then the slices are. With few rows each warp of a block takes a slice (few.cuh); with many a
-/// warp takes one after the other (many.cuh).
+/// The columns are cut in slices. In each, the sums of chunks of 64 columns are added one after the
+/// other, and then those of the slices are. With few rows each warp of a block takes a slice
+/// (few.cuh); with many a warp takes one after the other (many.cuh).
 namespace tacet::cuda {
 
 __device__ inline std::uint32_t slice_begin(std::uint32_t chunks, std::uint32_t slice) {
@@ -73,7 +73,7 @@ struct SliceLoop {
         const auto x = prepare(chunk + i);
 #pragma unroll
         for (int m = 0; m < Matrices; ++m) {
-          const typename Kind::Weights w = Kind::unpack(raw[i][m]);
+          const WeightSteps w = Kind::unpack(raw[i][m]);
           if (chunk + i + ahead < end) raw[i][m] = tiles[m].load(chunk + i + ahead, lane);
           add(w, x, m);
         }

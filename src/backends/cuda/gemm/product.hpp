@@ -23,21 +23,26 @@ struct ProductArguments {
   bool selected;
   std::size_t group_bytes;
   const void* activations;  ///< activations.hpp
+  std::uint32_t rows;       ///< of the plan
   const float* row;         ///< of one row, where the kernel is to bring it into their form
   std::uint32_t columns;
-  const float* factors;  ///< a factor for each row, of split ones
 };
 
 /// Rows of a plan up to which the kernel for few is taken.
-inline constexpr std::uint32_t few_rows = 32;
+inline constexpr std::uint32_t few_rows = 128;
 /// Columns are cut in so many slices.
 inline constexpr std::uint32_t slices = 8;
-/// With many rows a block computes so many, and so many groups of 16 outputs, a warp each; of a
-/// pair half of them of each matrix. So many chunks of activations are in shared memory.
-inline constexpr std::uint32_t rows_of_block = 64;
+/// With many rows a block computes so many, and so many groups of 16 outputs; of a pair half of
+/// them of each matrix. A warp takes two groups and so many rows.
+inline constexpr std::uint32_t rows_of_block = 128;
 inline constexpr std::uint32_t groups_of_block = 8;
-inline constexpr std::uint32_t threads_of_many = 32 * groups_of_block;
-inline constexpr std::uint32_t stages_of_many = 4;
+inline constexpr std::uint32_t rows_of_warp = 64;
+inline constexpr std::uint32_t threads_of_many =
+    32 * (groups_of_block / 2) * (rows_of_block / rows_of_warp);
+/// So many chunks of activations are in its shared memory, a power of two.
+TACET_ON_BOTH constexpr std::uint32_t stages_of_many(int parts) {
+  return parts == 1 ? 4 : 2;
+}
 
 /// Blocks of the kernel for one row that a multiprocessor is to hold.
 inline constexpr std::uint32_t blocks_of_one = 3;

@@ -1,10 +1,12 @@
 #include "backends/cuda/gemm/tiles.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <type_traits>
 
+#include "types/convert.hpp"
 #include "types/k_scales.hpp"
 #include "types/nibbles.hpp"
 
@@ -111,6 +113,63 @@ void read_shared(const Block& block, std::uint8_t* out) {
   if constexpr (requires { block.min; }) set_half(out + 2, block.min);
 }
 
+/// A block's scale and min, multiplied by a power of two.
+template <typename Block>
+void multiply(Block& block, float by) {
+  const auto times = [by](std::uint16_t half) { return f32_to_f16(f16_to_f32(half) * by); };
+  if constexpr (requires { block.scale; }) block.scale = times(block.scale);
+  if constexpr (requires { block.min; }) block.min = times(block.min);
+}
+
+/// What the magnitudes of a block's weights can not exceed, nor its scales.
+template <DType Type, typename Block>
+float bound(const Block& block) {
+  using F = TileFormat<Type>;
+  constexpr int bits = F::codes == Codes::two     ? 2
+                       : F::codes == Codes::three ? 3
+                       : F::codes == Codes::five  ? 5
+                       : F::codes == Codes::six   ? 6
+                                                  : 4;
+  constexpr int code = F::codes == Codes::eight || F::codes == Codes::four_by_table
+                           ? 128
+                           : std::max(F::zero, (1 << bits) - 1 - F::zero);
+  constexpr int k = F::scales == Scales::k_min      ? 63
+                    : F::scales == Scales::k_min_16 ? 15
+                    : F::is_wide                    ? 128
+                                                    : 1;
+  float largest = std::abs(f16_to_f32(block.scale)) * static_cast<float>(k * code);
+  if constexpr (requires { block.min; })
+    largest += std::abs(f16_to_f32(block.min)) * static_cast<float>(k);
+  return largest;
+}
+
+/// What brings the rows of a group to halves.
+struct RowScaling {
+  float by = 1;        ///< for scales that are halves
+  unsigned added = 0;  ///< to exponents
+  float factor = 1;    ///< of the row as it then is
+};
+
+template <DType Type, typename Block>
+RowScaling scaling_of(const std::byte* row, std::size_t blocks) {
+  float largest = 0;
+  unsigned exponent = 0;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    Block block;
+    std::memcpy(&block, row + i * sizeof(Block), sizeof block);
+    if constexpr (requires { block.exponent; }) {
+      if (block.exponent != 255) exponent = std::max<unsigned>(exponent, block.exponent);
+    } else {
+      largest = std::max(largest, bound<Type>(block));  // a bound that is no number does not count
+    }
+  }
+  if constexpr (TileFormat<Type>::scales == Scales::exponent)
+    return {1, 254 - exponent, std::ldexp(1.0F, static_cast<int>(exponent) - 139)};
+  if (largest == 0 || !std::isfinite(largest)) return {};
+  const int up = 14 - std::ilogb(largest);
+  return {std::ldexp(1.0F, up), 0, std::ldexp(1.0F, -up)};
+}
+
 /// Puts a row's chunk into its places in a tile's chunk.
 template <DType Type>
 void put_codes(const RowChunk& row, std::uint32_t r, std::byte* chunk) {
@@ -148,17 +207,21 @@ void tile_rows_of(const std::byte* matrix, std::size_t rows, std::size_t columns
   using F = TileFormat<Type>;
   const std::size_t blocks = columns / Block::size;
   const std::size_t chunks = (columns + chunk_columns - 1) / chunk_columns;
-  std::memset(out, 0, (chunks + F::chunks - 1) / F::chunks * F::tile_bytes);
+  const std::size_t tiles_bytes = (chunks + F::chunks - 1) / F::chunks * F::tile_bytes;
+  std::memset(out, 0, tiles_bytes + factor_bytes);
   for (std::uint32_t r = 0; r < tile_rows; ++r) {
     const std::size_t row = group * tile_rows + r;
     if (row >= rows) return;
     const std::byte* data = matrix + row * blocks * sizeof(Block);
+    const RowScaling scaling = scaling_of<Type, Block>(data, blocks);
+    std::memcpy(out + tiles_bytes + 4 * r, &scaling.factor, 4);
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
       std::byte* tile = out + chunk / F::chunks * F::tile_bytes;
       RowChunk codes;
       Block block;
       if constexpr (F::is_wide) {
         std::memcpy(&block, data + chunk / 4 * sizeof(Block), sizeof block);
+        multiply(block, scaling.by);
         read_chunk(block, chunk % 4, codes);
         std::uint8_t shared[4];
         read_shared(block, shared);
@@ -166,6 +229,11 @@ void tile_rows_of(const std::byte* matrix, std::size_t rows, std::size_t columns
       } else {
         for (std::size_t b = 0; b < 2 && 2 * chunk + b < blocks; ++b) {
           std::memcpy(&block, data + (2 * chunk + b) * sizeof(Block), sizeof block);
+          if constexpr (requires { block.exponent; })
+            block.exponent =
+                static_cast<std::uint8_t>(std::min(255U, block.exponent + scaling.added));
+          else
+            multiply(block, scaling.by);
           read_block(block, b, codes);
         }
       }
@@ -175,7 +243,7 @@ void tile_rows_of(const std::byte* matrix, std::size_t rows, std::size_t columns
 }
 
 /// Halves and bfloat16: of 64 columns a lane has four steps of 16, four words of two columns each:
-/// word 2 h + p is of the row g + 8 p and the columns 8 h + 2 q, 8 h + 2 q + 1.
+/// word 2 h + p is of the row g + 8 p and the columns 4 q + h, 4 q + h + 2.
 void tile_halves(const std::byte* matrix, std::size_t rows, std::size_t columns, std::size_t group,
                  std::byte* out) {
   const std::size_t chunks = (columns + chunk_columns - 1) / chunk_columns;
@@ -184,9 +252,9 @@ void tile_halves(const std::byte* matrix, std::size_t rows, std::size_t columns,
     const std::size_t row = group * tile_rows + r;
     if (row >= rows) return;
     for (std::size_t column = 0; column < columns; ++column) {
-      const std::size_t chunk = column / 64, step = column % 64 / 16, h = column / 8 % 2;
-      const std::size_t q = column % 8 / 2, lane = 4 * (r % 8) + q, word = 2 * h + r / 8;
-      std::memcpy(out + ((chunk * 4 + step) * 32 + lane) * 16 + word * 4 + column % 2 * 2,
+      const std::size_t chunk = column / 64, step = column % 64 / 16, h = column % 2;
+      const std::size_t q = column % 16 / 4, lane = 4 * (r % 8) + q, word = 2 * h + r / 8;
+      std::memcpy(out + ((chunk * 4 + step) * 32 + lane) * 16 + word * 4 + column % 4 / 2 * 2,
                   matrix + (row * columns + column) * 2, 2);
     }
   }
@@ -198,17 +266,18 @@ struct Entry {
   std::size_t chunks;  ///< of a tile
   std::size_t tile_bytes;
   std::uint32_t stage_bytes;
+  std::size_t factor_bytes;
   TileGroup tile;
 };
 template <DType Type, typename Block>
 constexpr Entry entry() {
   using F = TileFormat<Type>;
-  return {Type, F::chunks, F::tile_bytes, F::stage_bytes, tile_rows_of<Type, Block>};
+  return {Type, F::chunks, F::tile_bytes, F::stage_bytes, factor_bytes, tile_rows_of<Type, Block>};
 }
 constexpr std::uint32_t half_tile_bytes = tile_rows * chunk_columns * 2;
 constexpr Entry entries[] = {
-    {DType::f16, 1, half_tile_bytes, half_tile_bytes, tile_halves},
-    {DType::bf16, 1, half_tile_bytes, half_tile_bytes, tile_halves},
+    {DType::f16, 1, half_tile_bytes, half_tile_bytes, 0, tile_halves},
+    {DType::bf16, 1, half_tile_bytes, half_tile_bytes, 0, tile_halves},
     entry<DType::q8_0, BlockQ8_0>(),
     entry<DType::q4_0, BlockQ4_0>(),
     entry<DType::q4_1, BlockQ4_1>(),
@@ -243,7 +312,8 @@ std::size_t tiled_bytes(DType type, std::size_t rows, std::size_t columns) noexc
   const Entry& entry = *find(type);
   const std::size_t groups = (rows + tile_rows - 1) / tile_rows;
   const std::size_t chunks = (columns + chunk_columns - 1) / chunk_columns;
-  return groups * ((chunks + entry.chunks - 1) / entry.chunks) * entry.tile_bytes;
+  const std::size_t tiles = (chunks + entry.chunks - 1) / entry.chunks;
+  return groups * (tiles * entry.tile_bytes + entry.factor_bytes);
 }
 
 void tile_group(DType type, const std::byte* matrix, std::size_t rows, std::size_t columns,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -10,16 +11,22 @@
 
 /// How CUDA keeps a matrix of weights: in tiles of 16 rows, each as wide as a block of its type but
 /// at least 64 columns, one group of rows after the other. What a lane needs for a product of
-/// tensor cores (the A operand of PTX's mma.m16n8k32, m16n8k16) lies together, and a warp's loads
+/// tensor cores (the A operand of PTX's mma.m16n8k16) lies together, and a warp's loads
 /// are consecutive. Rows and columns that a matrix lacks are zeros.
 ///
 /// A lane of a warp has the quad q = lane % 4 and the row pair g = lane / 4, g + 8. Of 64 columns
 /// it holds eight words of four codes: word 4 b + 2 h + p is of the row g + 8 p and the columns 32
-/// b + 16 h + 4 q to 32 b + 16 h + 4 q + 3, in the order that mma wants.
+/// b + 16 h + 4 q to 32 b + 16 h + 4 q + 3.
+///
+/// Products take quantized weights as halves, so rows are multiplied by powers of two that bring
+/// their largest weights to 2^14: the scales in a tile are those of the file so multiplied, and
+/// behind the tiles of a group lies for each row the factor that takes it back.
 namespace tacet::cuda {
 
 inline constexpr std::uint32_t tile_rows = 16;
 inline constexpr std::uint32_t chunk_columns = 64;
+/// Bytes of the factors of a group's rows, a float each.
+inline constexpr std::uint32_t factor_bytes = tile_rows * 4;
 
 /// What a lane loads of a chunk of 64 columns.
 struct RawChunk {
@@ -49,6 +56,14 @@ TACET_ON_BOTH inline float half_to_float(std::uint32_t bits) {
   return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
 #else
   return f16_to_f32(static_cast<std::uint16_t>(bits));
+#endif
+}
+
+TACET_ON_BOTH inline float not_a_number() {
+#ifdef __CUDA_ARCH__
+  return __uint_as_float(0x7fc00000u);
+#else
+  return __builtin_nanf("");
 #endif
 }
 
@@ -97,7 +112,7 @@ enum class Codes {
 enum class Scales {
   half,      ///< a half for each 32 columns
   half_min,  ///< and a half for the least value
-  exponent,  ///< an exponent of 2 for each 32
+  exponent,  ///< an exponent n of 2^(n - 243) for each 32; the largest of a row is 254
   k_min,     ///< k scale, m min: bytes k and m for each 32, halves for 256
   k_min_16,  ///< nibbles k and m for each 16, halves for 256
   k_16,      ///< k scale: a signed byte for each 16, a half for 256
@@ -252,34 +267,28 @@ TACET_ON_BOTH inline void unpack_codes(const RawChunk& raw, std::uint32_t (&word
   }
 }
 
-/// The scales of a lane's rows; a value is scale * (code - zero) + min.
+/// The scales of a lane's rows, whose factors are given; a value is scale * (code - zero) + min.
 template <DType Type>
-TACET_ON_BOTH inline void unpack_scales(const RawChunk& raw,
+TACET_ON_BOTH inline void unpack_scales(const RawChunk& raw, const float (&factors)[2],
                                         ChunkScales<TileFormat<Type>::groups>& scales) {
   using F = TileFormat<Type>;
   for (int p = 0; p < 2; ++p) {
     const Bytes4 bytes{raw.scales[p]};
     float shared = 0, shared_min = 0;
-    if constexpr (F::is_wide) shared = half_to_float(raw.more[p] & 0xffffu);
-    if constexpr (F::is_wide && F::has_min) shared_min = half_to_float(raw.more[p] >> 16);
+    if constexpr (F::is_wide) shared = factors[p] * half_to_float(raw.more[p] & 0xffffu);
+    if constexpr (F::is_wide && F::has_min)
+      shared_min = factors[p] * half_to_float(raw.more[p] >> 16);
     for (int g = 0; g < F::groups; ++g) {
       float& scale = scales.scale[p][g];
       float& min = scales.min[p][g];
       min = 0;
       if constexpr (F::scales == Scales::half || F::scales == Scales::half_min)
-        scale = half_to_float(raw.scales[p] >> (16 * g) & 0xffffu);
+        scale = factors[p] * half_to_float(raw.scales[p] >> (16 * g) & 0xffffu);
       if constexpr (F::scales == Scales::half_min)
-        min = half_to_float(raw.more[p] >> (16 * g) & 0xffffu);
-      if constexpr (F::scales == Scales::exponent) {
-        // 2^(e - 128), which is not normal for e < 2; 255 is not a number.
-        const std::uint32_t e = bytes.u8(g);
-        const std::uint32_t word = e == 255 ? 0x7fc00000u : e < 2 ? 0x200000u << e : (e - 1) << 23;
-#ifdef __CUDA_ARCH__
-        scale = __uint_as_float(word);
-#else
-        __builtin_memcpy(&scale, &word, 4);
-#endif
-      }
+        min = factors[p] * half_to_float(raw.more[p] >> (16 * g) & 0xffffu);
+      if constexpr (F::scales == Scales::exponent)
+        scale = bytes.u8(g) == 255 ? not_a_number()
+                                   : ldexpf(factors[p], static_cast<int>(bytes.u8(g)) - 243);
       if constexpr (F::scales == Scales::k_min) {
         scale = shared * static_cast<float>(bytes.u8(g));
         min = -(shared_min * static_cast<float>(bytes.u8(2 + g)));
@@ -298,7 +307,7 @@ TACET_ON_BOTH inline void unpack_scales(const RawChunk& raw,
 bool has_tiles(DType type) noexcept;
 /// Bytes of 64 columns of a tile, with what the tile shares.
 std::uint32_t stage_bytes(DType type) noexcept;
-/// Bytes of a matrix in tiles.
+/// Bytes of a matrix in tiles, with the factors of its rows.
 std::size_t tiled_bytes(DType type, std::size_t rows, std::size_t columns) noexcept;
 /// Puts rows that lie as in files into tiles: those of the group of 16 rows `group`, `out` being
 /// that group's tiles.

@@ -20,14 +20,15 @@ __device__ void embed_codes(const EmbedArguments& a, const RunContext& run) {
   if (stopped(run) || row >= run.block->rows || chunk * chunk_columns >= a.width) return;
   const std::uint32_t from = clamped(run.block->tokens[row], a.table_rows);
   const std::uint32_t r = from % tile_rows;
-  const std::byte* tile =
-      a.table + from / tile_rows * a.group_bytes + chunk / F::chunks * F::tile_bytes;
+  const std::byte* group = a.table + from / tile_rows * a.group_bytes;
+  const std::byte* tile = group + chunk / F::chunks * F::tile_bytes;
   if (lane / 4 != r % 8) return;
   const RawChunk raw = load_chunk<F>(tile, chunk % F::chunks, lane);
   std::uint32_t words[8];
   ChunkScales<F::groups> scales;
   unpack_codes<Type>(raw, words);
-  unpack_scales<Type>(raw, scales);
+  const float factor = reinterpret_cast<const float*>(group + a.group_bytes - factor_bytes)[r];
+  unpack_scales<Type>(raw, {factor, factor}, scales);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     if (i % 2 != static_cast<int>(r / 8)) continue;
@@ -56,11 +57,11 @@ __device__ void embed_elements(const EmbedArguments& a, const RunContext& run) {
     value = reinterpret_cast<const float*>(a.table)[std::size_t{from} * a.width + column];
   } else {
     const std::uint32_t r = from % tile_rows, chunk = column / 64, step = column % 64 / 16;
-    const std::uint32_t h = column / 8 % 2, q = column % 8 / 2, lane = 4 * (r % 8) + q;
+    const std::uint32_t h = column % 2, q = column % 16 / 4, lane = 4 * (r % 8) + q;
     const auto* group =
         reinterpret_cast<const std::uint16_t*>(a.table + from / tile_rows * a.group_bytes);
-    const std::uint16_t bits =
-        group[((std::size_t{chunk} * 4 + step) * 32 + lane) * 8 + (2 * h + r / 8) * 2 + column % 2];
+    const std::uint16_t bits = group[((std::size_t{chunk} * 4 + step) * 32 + lane) * 8 +
+                                     (2 * h + r / 8) * 2 + column % 4 / 2];
     value = E == Elements::bf16 ? bf16_to_float(bits) : half_to_float(bits);
   }
   a.out[std::size_t{row} * a.width + column] = value;

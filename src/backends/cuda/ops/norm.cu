@@ -69,8 +69,8 @@ __device__ void normalize(const NormArguments& a, const RunContext& run) {
     reinterpret_cast<float4*>(a.out + x.at)[i] = out;
     return out;
   };
-  if (a.codes != nullptr)
-    round_row(finish, a.width, a.chunks, a.codes + std::size_t{row} * a.chunks);
+  if (a.halves != nullptr)
+    halve_row<false>(finish, a.width, a.chunks, a.halves + row, gridDim.y);
   else
     for (std::uint32_t i = threadIdx.x; i < a.width / 4; i += blockDim.x) finish(i);
 }
