@@ -1,12 +1,13 @@
 #include <string>
 
+#include "data_file.hpp"
 #include "support/failing_allocations.hpp"
 #include "tacet.h"
 
 namespace tacet::test {
 namespace {
 
-constexpr const char* model_file = TACET_MODELS "/tiny-chat-Q8_0.gguf";
+const std::string model_file = data_file("models/tiny-chat-Q8_0.gguf");
 
 void append(void* text, const char* utf8, std::size_t size) {
   static_cast<std::string*>(text)->append(utf8, size);
@@ -23,7 +24,7 @@ class CApi : public testing::Test {
                                           .log_user_data = nullptr,
                                           .device = nullptr};
     ASSERT_EQ(tacet_engine_create(&options, &engine), TACET_OK);
-    ASSERT_EQ(tacet_model_load(engine, model_file, nullptr, &model), TACET_OK);
+    ASSERT_EQ(tacet_model_load(engine, model_file.c_str(), nullptr, &model), TACET_OK);
   }
   void TearDown() override {
     tacet_model_free(model);

@@ -186,7 +186,7 @@ TEST(Gguf, QuotedShowsBytesAndCutsLongText) {
 }
 
 TEST(Gguf, ReadsARealModel) {
-  const auto file = FileBytes::load(std::string(TACET_MODELS) + "/tiny-chat-Q8_0.gguf");
+  const auto file = FileBytes::load(test::data_file("models/tiny-chat-Q8_0.gguf"));
   ASSERT_TRUE(file) << file.error().message();
   const auto gguf = read_gguf(file->bytes());
   ASSERT_TRUE(gguf) << gguf.error().message();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data_file.hpp"
 #include "formats/gguf/reader.hpp"
 #include "formats/gguf_bytes.hpp"
 #include "formats/mapped_file.hpp"
@@ -277,8 +278,7 @@ TEST(Hostile, EveryBitFlipIsSurvived) {
 /// The corpus of the fuzzer says in the names of its files what must happen: ok-*, bad-*, or any-*
 /// where it only must not crash.
 TEST(Hostile, TheCorpusIsAnsweredAsItsNamesSay) {
-  const std::filesystem::path folder =
-      std::filesystem::path(TACET_MODELS) / "../tests/fuzz/corpus/gguf";
+  const std::filesystem::path folder = test::data_file("tests/fuzz/corpus/gguf");
   int good = 0;
   int bad = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -48,7 +48,7 @@ class QuantizeFile : public testing::Test {
   }
 
   test::TemporaryFolder folder;
-  std::string model = std::string(TACET_MODELS) + "/tiny-chat-f16.gguf";
+  std::string model = test::data_file("models/tiny-chat-f16.gguf");
   std::string out = folder / "out.gguf";
 };
 

@@ -110,7 +110,7 @@ TEST_P(GoldenAnswers, AreLlamaCpps) {
   const auto& [place, golden] = GetParam();
   if (!golden.shared)
     return check(golden, model_path(fmt::format("tiny-chat-{}.gguf", golden.type)),
-                 fmt::format("{}/reference/tiny-chat-{}.jsonl", TACET_TEST_DATA, golden.type),
+                 data_file(fmt::format("tests/data/reference/tiny-chat-{}.jsonl", golden.type)),
                  place);
   const auto model = shared_file(fmt::format("models/quantized/tiny-chat-{}.gguf", golden.type));
   const auto reference =

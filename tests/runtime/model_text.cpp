@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "data_file.hpp"
 #include "tacet/engine.hpp"
 #include "tacet/model.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 Model load() {
   auto engine = Engine::create({.threads = 1, .log = [](LogLevel, std::string_view) {}});
   EXPECT_TRUE(engine.has_value()) << engine.error().message();
-  auto model = engine->load(std::string(TACET_MODELS) + "/tiny-chat-Q8_0.gguf");
+  auto model = engine->load(test::data_file("models/tiny-chat-Q8_0.gguf"));
   EXPECT_TRUE(model.has_value()) << model.error().message();
   return *model;
 }

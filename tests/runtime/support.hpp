@@ -11,6 +11,7 @@
 #include "backends/cpu/cpu_device.hpp"
 #include "backends/fake/fake_device.hpp"
 #include "base/stop_state.hpp"
+#include "data_file.hpp"
 #include "runtime/devices.hpp"
 #include "runtime/session_impl.hpp"
 
@@ -21,7 +22,7 @@ using detail::SessionImpl;
 using ModelPointer = std::shared_ptr<const ModelImpl>;
 
 inline std::string model_path(const std::string& name) {
-  return std::string(TACET_MODELS) + "/" + name;
+  return data_file("models/" + name);
 }
 
 inline Result<ModelPointer> try_load(std::unique_ptr<Device> device, const std::string& path,

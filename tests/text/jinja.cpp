@@ -58,8 +58,8 @@ Result<std::string> render(std::string_view source,
 }
 
 TEST(Jinja, renders_what_python_renders) {
-  const Json file = Json::parse(
-      test::read_text(std::filesystem::path(TACET_TEST_DATA) / "../text/data/jinja_cases.json"));
+  const Json file =
+      Json::parse(test::read_text(test::data_file("tests/text/data/jinja_cases.json")));
   const Value variables = to_value(file["variables"]);
   int rendered = 0;
   int failed = 0;

@@ -6,14 +6,15 @@
 #include <iterator>
 #include <string>
 
+#include "data_file.hpp"
+
 namespace tacet::test {
 
 /// A file of the folder that stands beside the project (or in TACET_SHARED); an empty path if it is
 /// not there.
 inline std::filesystem::path shared_file(const std::string& name) {
   const char* given = std::getenv("TACET_SHARED");
-  const std::filesystem::path root =
-      given != nullptr ? given : std::filesystem::path(TACET_TEST_DATA) / "../../../shared";
+  const std::filesystem::path root = given != nullptr ? given : data_root() / "../shared";
   const std::filesystem::path path = root / name;
   return std::filesystem::exists(path) ? path : std::filesystem::path();
 }

@@ -16,8 +16,8 @@ using nlohmann::json;
 
 /// data/tokenizer_cases.json, see make_tokenizer_cases.py.
 inline const json& cases() {
-  static const json* all = new json(json::parse(
-      read_text(std::filesystem::path(TACET_TEST_DATA) / "../text/data/tokenizer_cases.json")));
+  static const json* all =
+      new json(json::parse(read_text(data_file("tests/text/data/tokenizer_cases.json"))));
   return *all;
 }
 

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Shared, RealVocabulary,
                          });
 
 TEST(EmbeddedModel, has_a_tokenizer_and_a_template) {
-  const Tokenizer tokenizer = load(std::filesystem::path(TACET_MODELS) / "tiny-chat-Q8_0.gguf");
+  const Tokenizer tokenizer = load(data_file("models/tiny-chat-Q8_0.gguf"));
   EXPECT_EQ(tokenizer.size(), 1024U);
   EXPECT_EQ(tokenizer.eos(), 1023);
   EXPECT_TRUE(tokenizer.is_end(1023));
