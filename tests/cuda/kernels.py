@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Bytes of spill stores that a kernel of a module may have at most, where that is not 0.
-SPILLS = {"q2_K": 140, "q4_0": 56, "q5_1": 48, "q5_0": 44, "q5_K": 44, "q4_1": 36, "q6_K": 20}
+SPILLS = {"q2_K": 140, "q4_0": 56, "q5_1": 48, "q5_0": 44, "q5_K": 44, "q4_1": 36, "q6_K": 20, "f16": 4, "bf16": 4}
 
 HALVES = r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.f16\.f16\.f32|wgmma\.mma_async\S*\.f32\.f16\.f16"
 BF16 = HALVES.replace("f16", "bf16")
