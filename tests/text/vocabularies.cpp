@@ -16,6 +16,7 @@
 namespace tacet {
 namespace {
 
+using test::data_file;
 using test::read_text;
 using test::shared_file;
 
