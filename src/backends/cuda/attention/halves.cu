@@ -42,50 +42,52 @@ __device__ void attend_few(const AttentionArguments& a, const RunContext& run) {
   if (blockIdx.z >= blocks) return wait_for_previous();
   const LayerArgs& layer = block.layers[a.layer];
   const KeptRows k_rows = keys_of(a, layer), v_rows = values_of(a, layer);
-  // The keys of the split that is next.
-  std::uint32_t split = first_split + blockIdx.z, begin = 0, end = 0;
+  // The tiles of this block, one split after the other: the one to ask for next.
+  struct {
+    std::uint32_t split, first, end;
+  } next{first_split + blockIdx.z, 0, 0};
   const auto enter_split = [&] {
-    begin = max(split * a.split, least.first / keys * keys);
-    end = min((split + 1) * a.split, most.end);
+    next.first = max(next.split * a.split, least.first / keys * keys);
+    next.end = min((next.split + 1) * a.split, most.end);
   };
-  const auto stage = [&](std::uint32_t first) {
-    return kept + (first - begin) / keys % 2 * (2 * keys * Size);
-  };
-  const auto fill = [&](std::uint32_t first) {
-    if (first < end) {
-      __half* to = stage(first);
-      const Seen seen{least.first, end};
-      fill_tile<Size>(to, block, sequence, k_rows, kv_head, first, seen);
-      fill_tile<Size>(to + keys * Size, block, sequence, v_rows, kv_head, first, seen);
+  std::uint32_t asked = 0, taken = 0;
+  const auto stage = [&](std::uint32_t number) { return kept + number % 2 * (2 * keys * Size); };
+  const auto ask = [&] {
+    if (next.split < end_split) {
+      __half* to = stage(asked++);
+      const Seen seen{least.first, next.end};
+      fill_tile<Size>(to, block, sequence, k_rows, kv_head, next.first, seen);
+      fill_tile<Size>(to + keys * Size, block, sequence, v_rows, kv_head, next.first, seen);
+      next.first += keys;
+      if (next.first >= next.end) {
+        next.split += blocks;
+        enter_split();
+      }
     }
     end_group_of_copies();
   };
   // What earlier runs have kept is there before the previous kernel has ended.
   enter_split();
-  const bool is_old = end <= sequence.past;
-  if (is_old) {
-    fill(begin);
-    fill(begin + keys);
-  }
+  int early = 0;
+  for (; early < 2 && min(next.first + keys, next.end) <= sequence.past; ++early) ask();
   int stop = threadIdx.x == 0 && asked_to_stop(run) ? 1 : 0;
   wait_for_previous();
-  if (!is_old) {
-    fill(begin);
-    fill(begin + keys);
-  }
+  for (; early < 2; ++early) ask();
   load_queries<Size>(queries, block, half_few_queries, high, low, args);
   stop = __syncthreads_or(stop);
 
   const std::uint32_t first_column = warp * (Size / half_few_warps);
-  while (stop == 0) {
+  for (std::uint32_t split = first_split + blockIdx.z; stop == 0; split += blocks) {
     Softmax softmax[2];
     float sums[columns][4] = {};
-    for (std::uint32_t first = begin; first < end; first += keys) {
+    const std::uint32_t end = min((split + 1) * a.split, most.end);
+    std::uint32_t first = max(split * a.split, least.first / keys * keys);
+    for (; first < end; first += keys, ++taken) {
       wait_for_copies<1>();
       if (__syncthreads_or(stop) != 0) break;
       if (threadIdx.x == 0) stop = asked_to_stop(run) ? 1 : 0;
       float part[tiles_of_warp][4] = {};
-      add_scores<Size>(part, high, low, stage(first) + warp * (8 * tiles_of_warp * Size));
+      add_scores<Size>(part, high, low, stage(taken) + warp * (8 * tiles_of_warp * Size));
 #pragma unroll
       for (int n = 0; n < tiles_of_warp; ++n)
         shared_scores[(warp * tiles_of_warp + n) * 32 + lane] = {part[n][0], part[n][1], part[n][2],
@@ -98,10 +100,10 @@ __device__ void attend_few(const AttentionArguments& a, const RunContext& run) {
         scores[n][0] = four.x, scores[n][1] = four.y, scores[n][2] = four.z, scores[n][3] = four.w;
       }
       float before[2];
-      weigh(queries, block, args, first, scores, softmax, before);
-      add_values<Size>(sums, scores, before, stage(first) + keys * Size, first_column);
+      weigh(queries, block, args, 0, first, scores, softmax, before);
+      add_values<Size>(sums, scores, before, stage(taken) + keys * Size, first_column);
       __syncthreads();
-      fill(first + 2 * keys);
+      ask();
     }
     stop = __syncthreads_or(stop);
     if (stop != 0) break;
@@ -121,11 +123,7 @@ __device__ void attend_few(const AttentionArguments& a, const RunContext& run) {
       out[a.v_size] = softmax[p].largest;
       out[a.v_size + 1] = softmax[p].total;
     }
-    split += blocks;
-    if (split >= end_split) break;
-    enter_split();
-    fill(begin);
-    fill(begin + keys);
+    if (split + blocks >= end_split) break;
   }
   wait_for_copies<0>();
   if (stop != 0) return;
@@ -195,7 +193,7 @@ __device__ void attend_many(const AttentionArguments& a, const RunContext& run) 
       __syncthreads();
       fill(k_tile, k_rows, first + keys);
       float before[2];
-      weigh(queries, block, args + first_query, first, scores, part, before);
+      weigh(queries, block, args, first_query, first, scores, part, before);
       wait_for_copies<1>();
       __syncthreads();
       add_values<Size>(part_sums, scores, before, v_tile, first_column);

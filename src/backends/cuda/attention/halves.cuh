@@ -154,16 +154,19 @@ __device__ inline float fast_exp(float x) {
   return power;
 }
 
-/// Makes weights of the scores of a tile of keys from the cell `first` on, of the queries that
-/// `args` begins with. `before` becomes what earlier sums are multiplied by.
+/// Makes weights of the scores of a tile of keys from the cell `first` on, of 16 queries from
+/// `first_query` on. `before` becomes what earlier sums are multiplied by.
 template <int Tiles>
 __device__ void weigh(const TileQueries& queries, const RunBlock& block, const QueryArgs* args,
-                      std::uint32_t first, float (&scores)[Tiles][4], Softmax (&softmax)[2],
-                      float (&before)[2]) {
+                      std::uint32_t first_query, std::uint32_t first, float (&scores)[Tiles][4],
+                      Softmax (&softmax)[2], float (&before)[2]) {
   const AttentionArguments& a = queries.a;
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
-    const QueryArgs query = args[threadIdx.x % 32 / 4 + 8 * p];
+    before[p] = 1;
+    // With one row there are few queries; all lanes skip those that are not there.
+    if (first_query + 8 * p >= queries.tile.count) continue;
+    const QueryArgs query = args[first_query + threadIdx.x % 32 / 4 + 8 * p];
     const auto each = [&](const auto& change) {
 #pragma unroll
       for (int n = 0; n < Tiles; ++n)

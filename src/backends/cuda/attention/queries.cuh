@@ -104,28 +104,37 @@ __device__ inline float finish(const AttentionArguments& a, Softmax softmax, std
   return share(softmax.largest, largest) / softmax.total;
 }
 
-/// A warp merges the parts of a query.
+/// A warp merges the parts of a query. They are asked for some at a time, or each would take as
+/// long as a load that misses a cache.
 template <int Columns>
 __device__ void merge_parts(const AttentionArguments& a, std::uint32_t row, std::uint32_t head,
                             std::uint32_t first, std::uint32_t end) {
+  constexpr int at_once = Columns <= 4 ? 16 : 8;
   const std::uint32_t lane = threadIdx.x % 32;
   Softmax whole;
   float sums[Columns] = {};
-#pragma unroll 4
-  for (std::uint32_t split = first; split < end; ++split) {
-    const float* part = part_of(a, row, head, split);
-    const Softmax one{__ldcg(part + a.v_size), __ldcg(part + a.v_size + 1)};
-    float values[Columns];
+  for (; first < end; first += at_once) {
+    Softmax ones[at_once];
+    float values[at_once][Columns];
 #pragma unroll
-    for (int c = 0; c < Columns; ++c)
-      values[c] = lane + 32 * c < a.v_size ? __ldcg(part + lane + 32 * c) : 0;
-    if (one.largest == -INFINITY) continue;
-    const float largest = fmaxf(whole.largest, one.largest);
-    const float before = share(whole.largest, largest), now = share(one.largest, largest);
-    whole.total = whole.total * before + one.total * now;
-    whole.largest = largest;
+    for (int i = 0; i < at_once; ++i) {
+      if (first + i >= end) break;
+      const float* part = part_of(a, row, head, first + i);
+      ones[i] = {__ldcg(part + a.v_size), __ldcg(part + a.v_size + 1)};
 #pragma unroll
-    for (int c = 0; c < Columns; ++c) sums[c] = sums[c] * before + values[c] * now;
+      for (int c = 0; c < Columns; ++c)
+        values[i][c] = lane + 32 * c < a.v_size ? __ldcg(part + lane + 32 * c) : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      if (first + i >= end || ones[i].largest == -INFINITY) continue;
+      const float largest = fmaxf(whole.largest, ones[i].largest);
+      const float before = share(whole.largest, largest), now = share(ones[i].largest, largest);
+      whole.total = whole.total * before + ones[i].total * now;
+      whole.largest = largest;
+#pragma unroll
+      for (int c = 0; c < Columns; ++c) sums[c] = sums[c] * before + values[i][c] * now;
+    }
   }
   const float factor = finish(a, whole, head);
   float* out = a.out + (std::size_t{row} * a.heads + head) * a.v_size;
