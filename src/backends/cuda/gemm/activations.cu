@@ -10,7 +10,8 @@ __device__ void halve_rows(const ActivationArguments& a, const RunContext& run) 
   const std::uint32_t row = blockIdx.x;
   if (stopped(run) || row >= live_rows(run, a.selected)) return;
   const RowColumns x{a.x + std::size_t{row} * a.columns, a.columns};
-  halve_row<Bf16>(x, a.columns, a.chunks, static_cast<HalfChunk<Parts>*>(a.out) + row, a.rows);
+  halve_row<Bf16>(x, x, a.chunks, static_cast<HalfChunk<Parts>*>(a.out) + row, a.scales + row,
+                  a.rows);
 }
 
 }  // namespace

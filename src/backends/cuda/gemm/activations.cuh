@@ -25,44 +25,29 @@ __device__ inline std::uint32_t take_pair(float& low, float& high) {
   }
 }
 
-/// A warp brings 128 columns of a row, or two chunks, into the form of halves, four columns a lane:
-/// `chunk` is the one that a lane's half of the warp writes, null for none. Zeros stand for columns
-/// that a row lacks.
+/// The power of two that brings what is at most `largest` to at most 2^14, and its inverse. Both
+/// are normal; what is infinite stays so.
+struct PowerOfTwo {
+  float by, back;
+};
+__device__ inline PowerOfTwo power_for(float largest) {
+  const std::uint32_t exponent = __float_as_uint(largest) >> 23;
+  const std::uint32_t e = exponent == 255 ? 140 : max(exponent, 14u);
+  return {__uint_as_float((267 - e) << 23), __uint_as_float((e - 13) << 23)};
+}
+
+__device__ inline float largest_of(const float4& x) {
+  return fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
+}
+
+/// Writes the columns 4 i to 4 i + 3 of a chunk.
 template <bool Bf16, int Parts>
-__device__ inline void halve_columns(float4 x, HalfChunk<Parts>* chunk, std::uint32_t lane) {
-  float scale = 1;
-  if constexpr (!Bf16) {
-    float largest = fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
-#pragma unroll
-    for (int distance = 8; distance > 0; distance /= 2)
-      largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, distance));
-    // 2^13 to 2^14 for the largest, if both powers are normal; what is infinite stays so.
-    const std::uint32_t exponent = __float_as_uint(largest) >> 23;
-    const std::uint32_t e = exponent == 255 ? 140 : max(exponent, 14u);
-    scale = __uint_as_float((e - 13) << 23);
-    const float by = __uint_as_float((267 - e) << 23);
-    x = {x.x * by, x.y * by, x.z * by, x.w * by};
-  }
-  if (chunk == nullptr) return;
-  const std::uint32_t s = lane / 4 % 4, q = lane % 4;
+__device__ inline void write_four(HalfChunk<Parts>& chunk, std::uint32_t i, float4 x, float by) {
+  if constexpr (!Bf16) x = {x.x * by, x.y * by, x.z * by, x.w * by};
 #pragma unroll
   for (int part = 0; part < Parts; ++part) {
     const std::uint32_t even = take_pair<Bf16>(x.x, x.z), odd = take_pair<Bf16>(x.y, x.w);
-    *reinterpret_cast<uint2*>(chunk->words + 32 * part + 8 * q + 2 * s) = {even, odd};
-  }
-  if (lane % 16 == 0) chunk->scale = scale;
-}
-
-/// Brings a row of `columns` columns into that form, `at(i)` being columns 4 i to 4 i + 3, with all
-/// threads of a block. Its chunks are `rows` apart in `out`.
-template <bool Bf16, int Parts, typename Columns>
-__device__ void halve_row(const Columns& at, std::uint32_t columns, std::uint32_t chunks,
-                          HalfChunk<Parts>* out, std::uint32_t rows) {
-  const std::uint32_t lane = threadIdx.x % 32;
-  // Whole warps take part.
-  for (std::uint32_t i = threadIdx.x; i - lane < chunks * 16; i += blockDim.x) {
-    const float4 x = 4 * i < columns ? at(i) : float4{};
-    halve_columns<Bf16>(x, i < chunks * 16 ? out + std::size_t{i / 16} * rows : nullptr, lane);
+    *reinterpret_cast<uint2*>(chunk.words + 32 * part + 8 * (i % 4) + 2 * (i / 4)) = {even, odd};
   }
 }
 
@@ -77,5 +62,56 @@ struct RowColumns {
     return {one(0), one(1), one(2), one(3)};
   }
 };
+
+/// Brings a row into that form with all threads of a block: `at(i)` is its columns 4 i to 4 i + 3,
+/// and is called once for each i; `row` is where they then are. Chunks and scales are `rows` apart.
+template <bool Bf16, int Parts, typename Columns>
+__device__ void halve_row(const Columns& at, const RowColumns& row, std::uint32_t chunks,
+                          HalfChunk<Parts>* out, float* scales, std::uint32_t rows) {
+  __shared__ std::uint32_t largest[slices];
+  const std::uint32_t lane = threadIdx.x % 32, count = row.columns;
+  if (threadIdx.x < slices) largest[threadIdx.x] = 0;
+  __syncthreads();
+  float4 first{};
+  // Whole warps take part.
+  for (std::uint32_t i = threadIdx.x; i - lane < chunks * 16; i += blockDim.x) {
+    const float4 x = 4 * i < count ? at(i) : float4{};
+    if (i == threadIdx.x) first = x;
+    float most = largest_of(x);
+#pragma unroll
+    for (int distance = 8; distance > 0; distance /= 2)
+      most = fmaxf(most, __shfl_xor_sync(~0u, most, distance));
+    if (i % 16 == 0 && i < chunks * 16)
+      atomicMax(&largest[slice_of(chunks, i / 16)], __float_as_uint(most));
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < chunks * 16; i += blockDim.x) {
+    const float4 x = i == threadIdx.x ? first : 4 * i < count ? row(i) : float4{};
+    const float most = __uint_as_float(largest[slice_of(chunks, i / 16)]);
+    write_four<Bf16>(out[std::size_t{i / 16} * rows], i % 16, x, power_for(most).by);
+  }
+  if (threadIdx.x < slices)
+    scales[std::size_t{threadIdx.x} * rows] =
+        Bf16 ? 1 : power_for(__uint_as_float(largest[threadIdx.x])).back;
+}
+
+/// A warp brings its slice of a row into that form, alone: the chunks from `begin` to `end`.
+/// Returns the scale.
+template <bool Bf16, int Parts>
+__device__ float halve_slice(const RowColumns& row, std::uint32_t begin, std::uint32_t end,
+                             HalfChunk<Parts>* out) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  const auto at = [&](std::uint32_t i) { return 4 * i < row.columns ? row(i) : float4{}; };
+  float largest = 0;
+  if constexpr (!Bf16)
+#pragma unroll 4
+    for (std::uint32_t i = begin * 16 + lane; i < end * 16; i += 32)
+      largest = fmaxf(largest, largest_of(at(i)));
+  const PowerOfTwo power = power_for(warp_largest(largest));
+#pragma unroll 4
+  for (std::uint32_t i = begin * 16 + lane; i < end * 16; i += 32)
+    write_four<Bf16>(out[i / 16], i % 16, at(i), power.by);
+  return Bf16 ? 1 : power.back;
+}
 
 }  // namespace tacet::cuda

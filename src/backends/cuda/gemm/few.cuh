@@ -46,10 +46,18 @@ __device__ void product_of_few(const ProductArguments& a, const RunContext& run)
         row += first_row + 8 * t;
         return row < rows ? activations + std::size_t{chunk} * a.rows + row : nullptr;
       };
-      x.tile[t] = Activations<Kind::parts>::load(at(g), at(2 * q), at(2 * q + 1), lane);
+      x.tile[t] = Activations<Kind::parts>::load(at(g), lane);
     }
     return x;
   };
+  float scales[Tiles][2];
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const std::uint32_t row = first_row + 8 * t + 2 * q + i;
+      scales[t][i] = row < rows ? a.scales[std::size_t{slice} * a.rows + row] : 0;
+    }
   Sums sums[matrices][Tiles];
   loop.run(lane, load_rows, [&](const WeightSteps& w, const Rows& x, int m) {
 #pragma unroll
@@ -63,7 +71,8 @@ __device__ void product_of_few(const ProductArguments& a, const RunContext& run)
     for (int t = 0; t < Tiles; ++t)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        parts[slice][m][8 * t + 2 * q + i % 2][g + 8 * (i / 2)] = sums[m][t].of[i];
+        parts[slice][m][8 * t + 2 * q + i % 2][g + 8 * (i / 2)] =
+            sums[m][t].of[i] * scales[t][i % 2];
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < Tiles * 8 * tile_rows; i += blockDim.x) {
     const std::uint32_t in_group = i % tile_rows, in_block = i / tile_rows;

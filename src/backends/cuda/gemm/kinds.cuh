@@ -32,42 +32,51 @@ __device__ inline void copy_bytes(std::byte* to, const std::byte* from, std::uin
 }
 
 /// What a lane needs of a chunk of eight rows of activations: of row g the right operands of the
-/// four steps of 16 columns, of the rows 2 q and 2 q + 1 the scales.
+/// four steps of 16 columns.
 template <int Parts>
 struct Activations {
   uint4 words[Parts][2] = {};
-  float scales[2] = {};
 
   /// Null: zeros.
-  __device__ static Activations load(const HalfChunk<Parts>* row, const HalfChunk<Parts>* first,
-                                     const HalfChunk<Parts>* second, std::uint32_t lane) {
+  __device__ static Activations load(const HalfChunk<Parts>* row, std::uint32_t lane) {
     Activations x;
-    if (row != nullptr) {
-      const auto* from = reinterpret_cast<const uint4*>(row->words) + 2 * (lane % 4);
+    if (row == nullptr) return x;
+    const auto* from = reinterpret_cast<const uint4*>(row->words) + 2 * (lane % 4);
 #pragma unroll
-      for (int part = 0; part < Parts; ++part)
-        x.words[part][0] = from[8 * part], x.words[part][1] = from[8 * part + 1];
-    }
-    if (first != nullptr) x.scales[0] = first->scale;
-    if (second != nullptr) x.scales[1] = second->scale;
+    for (int part = 0; part < Parts; ++part)
+      x.words[part][0] = from[8 * part], x.words[part][1] = from[8 * part + 1];
+    return x;
+  }
+
+  /// The same of rows that lie side by side in shared memory. Of odd ones pieces of 16 bytes are
+  /// swapped in pairs, so that no two lanes ask a bank for different words.
+  static constexpr std::uint32_t pieces = sizeof(HalfChunk<Parts>) / 16;
+  __device__ static std::uint32_t place(std::uint32_t piece) {
+    return piece ^ (piece / pieces & 1);
+  }
+  __device__ static Activations load_staged(const uint4* stage, std::uint32_t tile,
+                                            std::uint32_t lane) {
+    Activations x;
+    const std::uint32_t first = (8 * tile + lane / 4) * pieces + 2 * (lane % 4);
+#pragma unroll
+    for (int part = 0; part < Parts; ++part)
+#pragma unroll
+      for (std::uint32_t i = 0; i < 2; ++i) x.words[part][i] = stage[place(first + i) + 8 * part];
     return x;
   }
 };
 
-/// Adds the products of a chunk: those of the chunk are added up first, by the tensor cores.
+/// Adds the products of a chunk.
 template <bool Bf16, int Parts>
 __device__ inline void add_products(const WeightSteps& w, const Activations<Parts>& x, Sums& sums) {
-  float c[4] = {};
 #pragma unroll
   for (int part = 0; part < Parts; ++part)
 #pragma unroll
     for (int step = 0; step < 4; ++step) {
       const uint4& words = x.words[part][step / 2];
-      multiply_halves<Bf16>(c, w.of[step], step % 2 == 0 ? words.x : words.z,
+      multiply_halves<Bf16>(sums.of, w.of[step], step % 2 == 0 ? words.x : words.z,
                             step % 2 == 0 ? words.y : words.w);
     }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) sums.of[i] = fmaf(x.scales[i % 2], c[i], sums.of[i]);
 }
 
 /// Weights of a quantized type, which become halves, and activations in halves.

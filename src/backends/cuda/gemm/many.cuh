@@ -11,7 +11,8 @@ template <typename Kind, bool Pair>
 __device__ void product_of_many(const ProductArguments& a, const RunContext& run) {
   constexpr int row_tiles = rows_of_warp / 8;
   constexpr std::uint32_t stages = stages_of_many(Kind::parts);
-  constexpr std::uint32_t pieces = sizeof(HalfChunk<Kind::parts>) / 16;
+  using Rows = Activations<Kind::parts>;
+  constexpr std::uint32_t pieces = Rows::pieces;
   constexpr std::uint32_t pairs = groups_of_block / 2;
   extern __shared__ uint4 memory[];
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -37,17 +38,24 @@ __device__ void product_of_many(const ProductArguments& a, const RunContext& run
       static_cast<const uint4*>(a.activations) + std::size_t{first_row} * pieces + threadIdx.x;
   const std::uint32_t there = min(rows - min(first_row, rows), rows_of_block) * pieces;
   const auto fill = [&](std::uint32_t chunk) {
-    uint4* stage = memory + chunk % stages * (rows_of_block * pieces) + threadIdx.x;
+    uint4* stage = memory + chunk % stages * (rows_of_block * pieces);
     const uint4* from = x + std::size_t{chunk < a.chunks ? chunk : 0} * a.rows * pieces;
 #pragma unroll
     for (std::uint32_t i = 0; i < rows_of_block * pieces; i += threads_of_many)
       if (i + threadIdx.x < rows_of_block * pieces)
-        copy_to_shared(stage + i, from + i, i + threadIdx.x < there);
+        copy_to_shared(stage + Rows::place(i + threadIdx.x), from + i, i + threadIdx.x < there);
     end_group_of_copies();
   };
   wait_for_previous();
   if (first_row >= rows) return;
   for (std::uint32_t chunk = 0; chunk + 1 < stages; ++chunk) fill(chunk);
+
+  auto* scales = reinterpret_cast<float*>(memory + stages * rows_of_block * pieces);
+  for (std::uint32_t i = threadIdx.x; i < slices * rows_of_block; i += threads_of_many) {
+    const std::uint32_t row = first_row + i % rows_of_block;
+    scales[i] = row < rows ? a.scales[std::size_t{i / rows_of_block} * a.rows + row] : 0;
+  }
+  __syncthreads();
 
   const bool is_live = first_row + row_of_warp < rows;
   Sums totals[2][row_tiles];
@@ -76,26 +84,26 @@ __device__ void product_of_many(const ProductArguments& a, const RunContext& run
         weights[m] = Kind::unpack(next[m]);
         if (chunk + 1 < a.chunks) next[m] = tiles[m].load(chunk + 1, lane);
       }
-      const auto* stage = reinterpret_cast<const HalfChunk<Kind::parts>*>(
-                              memory + chunk % stages * (rows_of_block * pieces)) +
-                          row_of_warp;
+      const uint4* stage = memory + (chunk % stages * rows_of_block + row_of_warp) * pieces;
 #pragma unroll
       for (int t = 0; t < row_tiles; ++t) {
-        const auto* tile = stage + 8 * t;
-        const std::uint32_t q = lane % 4;
-        const auto rows_of_tile =
-            Activations<Kind::parts>::load(tile + lane / 4, tile + 2 * q, tile + 2 * q + 1, lane);
+        const Rows rows_of_tile = Rows::load_staged(stage, t, lane);
 #pragma unroll
         for (int m = 0; m < 2; ++m)
           add_products<Kind::is_bf16>(weights[m], rows_of_tile, sums[m][t]);
       }
     }
+    const auto* scales_of_slice =
+        reinterpret_cast<const float2*>(scales + slice * rows_of_block + row_of_warp) + lane % 4;
 #pragma unroll
-    for (int m = 0; m < 2; ++m)
+    for (int t = 0; t < row_tiles; ++t) {
+      const float2 two = scales_of_slice[4 * t];
 #pragma unroll
-      for (int t = 0; t < row_tiles; ++t)
+      for (int m = 0; m < 2; ++m)
 #pragma unroll
-        for (int i = 0; i < 4; ++i) totals[m][t].of[i] += sums[m][t].of[i];
+        for (int i = 0; i < 4; ++i)
+          totals[m][t].of[i] += sums[m][t].of[i] * (i % 2 == 0 ? two.x : two.y);
+    }
   }
   wait_for_copies<0>();
 

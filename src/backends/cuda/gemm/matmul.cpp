@@ -27,6 +27,11 @@ std::size_t chunk_bytes(DType weights) {
   return is_half(weights) ? sizeof(HalfChunk<2>) : sizeof(HalfChunk<1>);
 }
 
+/// The bytes of a row of so many columns, with the scales of its slices.
+std::size_t activation_bytes(DType weights, std::size_t columns) {
+  return chunks_of(columns) * chunk_bytes(weights) + slices * sizeof(float);
+}
+
 /// What the kernel for one row has in shared memory: the row, and a ring of chunks for each warp.
 std::size_t shared_bytes_of_one(DType weights, std::size_t chunks, bool pair) {
   const std::uint32_t stage = stage_bytes(weights) * (pair ? 2 : 1);
@@ -58,7 +63,8 @@ void launch_product(TapeBuilder& tape, DType type, const ProductArguments& a, st
   if (rows > few_rows) {
     const std::uint32_t groups = pair ? groups_of_block / 2 : groups_of_block;
     const std::size_t shared =
-        stages_of_many(is_half(type) ? 2 : 1) * rows_of_block * chunk_bytes(type);
+        stages_of_many(is_half(type) ? 2 : 1) * rows_of_block * chunk_bytes(type) +
+        slices * rows_of_block * sizeof(float);
     return launches.add({module, pair ? "many_pair" : "many"},
                         {ceil_div(rows, rows_of_block), ceil_div(a.groups, groups)},
                         threads_of_many, a, shared);
@@ -99,6 +105,8 @@ ProductArguments arguments_of(const Products& products, std::size_t first, std::
   a.selected = node.selected;
   a.group_bytes = tiled_bytes(products.type(first), tile_rows, columns);
   a.activations = workspace;
+  a.scales = reinterpret_cast<const float*>(workspace + std::size_t{a.rows} * a.chunks *
+                                                            chunk_bytes(products.type(first)));
   for (std::size_t i = 0; i < count; ++i) {
     ProductMatrix& m = a.matrix[i];
     m.tiles = tape.address<std::byte>(node.inputs[first + i]);
@@ -126,8 +134,8 @@ class Preparation {
     const auto rows = static_cast<std::uint32_t>(products_.x().shape.rows());
     auto* workspace = const_cast<void*>(a.activations);
     const bool in_norm =
-        !is_half(type) &&
-        halve_in_norm(tape_.launches, x, static_cast<HalfChunk<1>*>(workspace), a.chunks);
+        !is_half(type) && halve_in_norm(tape_.launches, x, static_cast<HalfChunk<1>*>(workspace),
+                                        const_cast<float*>(a.scales), a.chunks);
     if (!in_norm && is_one(rows, type, a.chunks)) {
       a.row = x;
       return;
@@ -138,7 +146,8 @@ class Preparation {
       if (weights == DType::f16) return "split_halves";
       return weights == DType::bf16 ? "split_bf16" : "halves";
     };
-    const ActivationArguments forms{x, workspace, rows, a.columns, a.chunks, a.selected};
+    const ActivationArguments forms{
+        x, workspace, const_cast<float*>(a.scales), rows, a.columns, a.chunks, a.selected};
     tape_.launches.add({"activations", kernel_of(type)}, {rows}, 256, forms);
   }
 
@@ -204,7 +213,7 @@ std::size_t workspace(const NodeView& view) {
     if (view.inputs[i].dtype == DType::f32) continue;
     const auto rows = static_cast<std::size_t>(view.inputs[Count].shape.rows());
     const auto columns = static_cast<std::size_t>(view.inputs[i].shape.width());
-    bytes = std::max(bytes, rows * chunks_of(columns) * chunk_bytes(view.inputs[i].dtype));
+    bytes = std::max(bytes, rows * activation_bytes(view.inputs[i].dtype, columns));
   }
   return (bytes + 255) / 256 * 256;
 }

@@ -71,9 +71,9 @@ class ChunkRing {
   const std::byte* tiles_[Matrices] = {};
 };
 
-/// One row, which lies in shared memory. Where it comes as floats every block brings it into the
-/// form of activations itself, while its first weights are on their way. Blocks go from one group
-/// of outputs to the next; each warp takes a slice of the columns.
+/// One row. Blocks go from one group of outputs to the next; each warp takes a slice of the
+/// columns, which lies in shared memory. Where the row comes as floats it brings it into the form
+/// of activations itself, while its first weights are on their way.
 template <typename Kind, bool Pair>
 __device__ void product_of_one(const ProductArguments& a, const RunContext& run) {
   constexpr int matrices = Pair ? 2 : 1;
@@ -88,12 +88,15 @@ __device__ void product_of_one(const ProductArguments& a, const RunContext& run)
             lane);
   int stop = threadIdx.x == 0 && asked_to_stop(run) ? 1 : 0;
   wait_for_previous();
+  float scale;
   if (a.row != nullptr) {
-    halve_row<Kind::is_bf16>(RowColumns{a.row, a.columns}, a.columns, a.chunks, row, 1);
+    scale = halve_slice<Kind::is_bf16>(RowColumns{a.row, a.columns}, ring.begin(), ring.end(), row);
   } else {
+    constexpr std::uint32_t pieces = sizeof(Chunk) / 16;
     const auto* from = static_cast<const uint4*>(a.activations);
-    for (std::uint32_t i = threadIdx.x; i < a.chunks * (sizeof(Chunk) / 16); i += blockDim.x)
+    for (std::uint32_t i = ring.begin() * pieces + lane; i < ring.end() * pieces; i += 32)
       memory[i] = from[i];
+    scale = a.scales[slice];
   }
   if (__syncthreads_or(stop) != 0 || live_rows(run, a.selected) == 0) {
     wait_for_copies<0>();
@@ -117,8 +120,7 @@ __device__ void product_of_one(const ProductArguments& a, const RunContext& run)
     for (std::uint32_t chunk = ring.begin(); chunk < ring.end(); ++chunk) {
       const std::byte* slot = ring.next();
       // Lanes 0 to 3 hold the first column of mma's right operand; the other columns are zeros.
-      const auto x = Activations<Kind::parts>::load(lane < 4 ? row + chunk : nullptr, row + chunk,
-                                                    nullptr, lane);
+      const auto x = Activations<Kind::parts>::load(lane < 4 ? row + chunk : nullptr, lane);
 #pragma unroll
       for (int m = 0; m < matrices; ++m) {
         const WeightSteps w = Kind::unpack(Kind::load_copied(slot + m * Kind::stage_bytes, lane));
@@ -129,7 +131,8 @@ __device__ void product_of_one(const ProductArguments& a, const RunContext& run)
 #pragma unroll
       for (int m = 0; m < matrices; ++m)
 #pragma unroll
-        for (int p = 0; p < 2; ++p) parts[half][slice][m][lane / 4 + 8 * p] = sums[m].of[2 * p];
+        for (int p = 0; p < 2; ++p)
+          parts[half][slice][m][lane / 4 + 8 * p] = sums[m].of[2 * p] * scale;
     if (__syncthreads_or(stop) != 0) break;
     const std::uint32_t output = group.number * tile_rows + threadIdx.x;
     if (threadIdx.x < tile_rows && output < a.matrix[group.matrix].outputs) {

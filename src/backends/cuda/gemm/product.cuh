@@ -5,14 +5,10 @@
 /// What one output of a product is made of, and in which order it is added, depends on the matrix
 /// alone, not on how many rows there are or which kernel computes it:
 ///
-/// The columns are cut in slices. In each, the sums of chunks of 64 columns are added one after the
-/// other, and then those of the slices are. With few rows each warp of a block takes a slice
+/// The columns are cut in slices (activations.hpp). In each, the chunks of 64 columns are added one
+/// after the other, and then the slices are. With few rows each warp of a block takes a slice
 /// (few.cuh); with many a warp takes one after the other (many.cuh).
 namespace tacet::cuda {
-
-__device__ inline std::uint32_t slice_begin(std::uint32_t chunks, std::uint32_t slice) {
-  return chunks * slice / slices;
-}
 
 /// A matrix of a launch and a group of its rows.
 struct Group {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backends/cuda/gemm/activations.hpp"
 #include "backends/cuda/gemm/tiles.hpp"
 #include "backends/cuda/launch.hpp"
 
@@ -23,6 +24,7 @@ struct ProductArguments {
   bool selected;
   std::size_t group_bytes;
   const void* activations;  ///< activations.hpp
+  const float* scales;      ///< of their slices
   std::uint32_t rows;       ///< of the plan
   const float* row;         ///< of one row, where the kernel is to bring it into their form
   std::uint32_t columns;
@@ -30,8 +32,6 @@ struct ProductArguments {
 
 /// Rows of a plan up to which the kernel for few is taken.
 inline constexpr std::uint32_t few_rows = 128;
-/// Columns are cut in so many slices.
-inline constexpr std::uint32_t slices = 8;
 /// With many rows a block computes so many, and so many groups of 16 outputs; of a pair half of
 /// them of each matrix. A warp takes two groups and so many rows.
 inline constexpr std::uint32_t rows_of_block = 128;

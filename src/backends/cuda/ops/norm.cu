@@ -70,7 +70,8 @@ __device__ void normalize(const NormArguments& a, const RunContext& run) {
     return out;
   };
   if (a.halves != nullptr)
-    halve_row<false>(finish, a.width, a.chunks, a.halves + row, gridDim.y);
+    halve_row<false>(finish, RowColumns{a.out + x.at, a.width}, a.chunks, a.halves + row,
+                     a.scales + row, gridDim.y);
   else
     for (std::uint32_t i = threadIdx.x; i < a.width / 4; i += blockDim.x) finish(i);
 }

@@ -14,6 +14,7 @@ struct NormArguments {
   float* sum;  ///< of x and what is added
   float* out;
   HalfChunk<1>* halves;  ///< what `out` is rounded to; null: nobody asked for it
+  float* scales;         ///< of its slices
   std::uint32_t chunks;
   std::uint32_t width;   ///< of a group
   std::uint32_t groups;  ///< of a row
@@ -29,13 +30,14 @@ inline void launch_rms_norm(Launches& launches, const NormArguments& a, std::uin
   launches.add(norm_kernel, {a.groups, rows}, threads, a);
 }
 /// Whether the newest launch is a norm whose result is `x`; it then rounds it too.
-inline bool halve_in_norm(Launches& launches, const float* x, HalfChunk<1>* halves,
+inline bool halve_in_norm(Launches& launches, const float* x, HalfChunk<1>* halves, float* scales,
                           std::uint32_t chunks) {
   Launch* norm = launches.last(norm_kernel);
   if (norm == nullptr) return false;
   auto& a = norm->of<NormArguments>();
   if (a.out != x || a.groups != 1) return false;
   a.halves = halves;
+  a.scales = scales;
   a.chunks = chunks;
   return true;
 }
