@@ -10,19 +10,15 @@ import sys
 from pathlib import Path
 
 # Bytes of spill stores that a kernel of a module may have at most, where that is not 0.
-SPILLS = {"q2_K": 140, "q4_0": 56, "q5_1": 48, "q5_0": 44, "q5_K": 44, "q4_1": 36, "q6_K": 20, "f16": 4, "bf16": 4}
+SPILLS = {"f16": 120, "bf16": 120, "q5_1": 40, "q5_K": 16}
 
 HALVES = r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.f16\.f16\.f32|wgmma\.mma_async\S*\.f32\.f16\.f16"
 BF16 = HALVES.replace("f16", "bf16")
-BYTES_32 = r"mma\.sync\.aligned\.m16n8k32\.row\.col\.s32\.s8\.s8\.s32"
-BYTES_16 = BYTES_32.replace("k32", "k16")
-
 # What a kernel of a module is to contain, and the kernels that are to.
 PRODUCTS = r"(one|few|many)(_\w+)?"
 TENSOR_CORES = {
-    **dict.fromkeys(("q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q4_K", "q5_K", "iq4_nl", "iq4_xs", "mxfp4"),
-                    (PRODUCTS, BYTES_32 + "|" + HALVES)),
-    **dict.fromkeys(("q2_K", "q3_K", "q6_K"), (PRODUCTS, BYTES_16 + "|" + HALVES)),
+    **dict.fromkeys(("q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "iq4_nl", "iq4_xs",
+                     "mxfp4"), (PRODUCTS, HALVES)),
     "f16": (PRODUCTS, HALVES),
     "bf16": (PRODUCTS, BF16),
     "attention_halves": (r"\w+", HALVES),

@@ -137,8 +137,9 @@ void launch_with_halves(Launches& launches, const AttentionArguments& a, bool fe
   const std::uint32_t splits =
       std::clamp(2 * multiprocessors / (tiles * a.kv_heads), 1U, a.most_splits);
   launches.add({"attention_halves", few ? name.few : name.many},
-               {tiles, a.kv_heads, few ? splits : 1}, few ? 32 * half_few_warps : half_many_threads,
-               a, half_shared_bytes(name.size, few));
+               {tiles, a.kv_heads, few ? splits : 1},
+               few ? 32 * half_few_warps(name.size) : half_many_threads, a,
+               half_shared_bytes(name.size, few));
 }
 
 }  // namespace

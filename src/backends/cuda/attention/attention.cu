@@ -194,7 +194,7 @@ __device__ void attend(const AttentionArguments& a, const RunContext& run) {
     for (int n = 0; n < PerWarp; ++n) {
       const std::uint32_t query = warp * PerWarp + n;
       if (query < tile.count)
-        merge_parts<Columns>(a, row_of(query), head_of(query), seen[n].first / a.split,
+        merge_parts<Columns>(a, row_of(query), head_of(query), 0, seen[n].first / a.split,
                              (seen[n].end + a.split - 1) / a.split);
     }
   } else {

@@ -44,7 +44,9 @@ TACET_ON_BOTH constexpr std::uint32_t tile_keys(std::uint32_t size) {
 }
 /// Queries of a block, and its warps or threads; with many rows of heads up to `size`.
 inline constexpr std::uint32_t half_few_queries = 16;
-inline constexpr std::uint32_t half_few_warps = 4;
+TACET_ON_BOTH constexpr std::uint32_t half_few_warps(std::uint32_t size) {
+  return size == 128 ? 8 : 4;
+}
 TACET_ON_BOTH constexpr std::uint32_t half_many_queries(std::uint32_t size) {
   return size <= 128 ? 64 : 32;
 }

@@ -17,8 +17,9 @@ __device__ KeptRows values_of(const AttentionArguments& a, const LayerArgs& laye
 template <int Size>
 __device__ void attend_few(const AttentionArguments& a, const RunContext& run) {
   constexpr std::uint32_t keys = keys_of_tile<Size>;
-  constexpr int tiles = keys / 8, tiles_of_warp = tiles / half_few_warps;
-  constexpr int columns = Size / 8 / half_few_warps;
+  constexpr std::uint32_t warps = half_few_warps(Size);
+  constexpr int tiles = keys / 8, tiles_of_warp = tiles / warps;
+  constexpr int columns = Size / 8 / warps;
   extern __shared__ uint4 memory[];
   auto* high = reinterpret_cast<__half*>(memory);
   __half* low = high + half_few_queries * Size;
@@ -76,7 +77,7 @@ __device__ void attend_few(const AttentionArguments& a, const RunContext& run) {
   load_queries<Size>(queries, block, half_few_queries, high, low, args);
   stop = __syncthreads_or(stop);
 
-  const std::uint32_t first_column = warp * (Size / half_few_warps);
+  const std::uint32_t first_column = warp * (Size / warps);
   for (std::uint32_t split = first_split + blockIdx.z; stop == 0; split += blocks) {
     Softmax softmax[2];
     float sums[columns][4] = {};
@@ -128,10 +129,13 @@ __device__ void attend_few(const AttentionArguments& a, const RunContext& run) {
   wait_for_copies<0>();
   if (stop != 0) return;
   if (splits == 1 || !is_last(a.arrivals + blockIdx.x * gridDim.y + blockIdx.y, blocks)) return;
-  for (std::uint32_t query = warp; query < tile.count; query += half_few_warps) {
-    const Seen seen = seen_by(a, block, sequence, queries.row(query));
-    merge_parts<Size / 32>(a, queries.row(query), queries.head(query), seen.first / a.split,
-                           (seen.end + a.split - 1) / a.split);
+  // A warp merges 64 columns of a query.
+  constexpr std::uint32_t shares = Size / 64;
+  for (std::uint32_t i = warp; i < tile.count * shares; i += warps) {
+    const std::uint32_t row = queries.row(i / shares);
+    const Seen seen = seen_by(a, block, sequence, row);
+    merge_parts<2>(a, row, queries.head(i / shares), i % shares * 64, seen.first / a.split,
+                   (seen.end + a.split - 1) / a.split);
   }
 }
 
@@ -241,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(half_many_threads, 2)
   attend_many<64>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * half_few_warps, 2)
+extern "C" __global__ void __launch_bounds__(32 * half_few_warps(64), 2)
     few_64(const AttentionArguments a, const RunContext run) {
   attend_few<64>(a, run);
 }
@@ -251,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(half_many_threads, 2)
   attend_many<128>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * half_few_warps, 2)
+extern "C" __global__ void __launch_bounds__(32 * half_few_warps(128), 2)
     few_128(const AttentionArguments a, const RunContext run) {
   attend_few<128>(a, run);
 }
@@ -261,7 +265,7 @@ extern "C" __global__ void __launch_bounds__(half_many_threads, 2)
   attend_many<256>(a, run);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * half_few_warps, 2)
+extern "C" __global__ void __launch_bounds__(32 * half_few_warps(256), 2)
     few_256(const AttentionArguments a, const RunContext run) {
   attend_few<256>(a, run);
 }

@@ -104,43 +104,64 @@ __device__ inline float finish(const AttentionArguments& a, Softmax softmax, std
   return share(softmax.largest, largest) / softmax.total;
 }
 
-/// A warp merges the parts of a query. They are asked for some at a time, or each would take as
-/// long as a load that misses a cache.
+/// A warp merges the parts of a query, `Columns` times 32 columns from `column` on, in their order.
+/// What each counts depends on the largest score so far alone, so lanes compute that for 32 of them
+/// at a time; sums are asked for some at a time.
 template <int Columns>
 __device__ void merge_parts(const AttentionArguments& a, std::uint32_t row, std::uint32_t head,
-                            std::uint32_t first, std::uint32_t end) {
-  constexpr int at_once = Columns <= 4 ? 16 : 8;
+                            std::uint32_t column, std::uint32_t first, std::uint32_t end) {
+  constexpr std::uint32_t at_once = Columns <= 2    ? 32
+                                    : Columns <= 4  ? 16
+                                    : Columns <= 8  ? 8
+                                    : Columns <= 16 ? 4
+                                                    : 2;
   const std::uint32_t lane = threadIdx.x % 32;
+  column += lane;
   Softmax whole;
   float sums[Columns] = {};
-  for (; first < end; first += at_once) {
-    Softmax ones[at_once];
-    float values[at_once][Columns];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      if (first + i >= end) break;
-      const float* part = part_of(a, row, head, first + i);
-      ones[i] = {__ldcg(part + a.v_size), __ldcg(part + a.v_size + 1)};
-#pragma unroll
-      for (int c = 0; c < Columns; ++c)
-        values[i][c] = lane + 32 * c < a.v_size ? __ldcg(part + lane + 32 * c) : 0;
+  for (; first < end; first += 32) {
+    Softmax one;
+    if (first + lane < end) {
+      const float* part = part_of(a, row, head, first + lane);
+      one = {__ldcg(part + a.v_size), __ldcg(part + a.v_size + 1)};
     }
+    float largest = fmaxf(one.largest, whole.largest);
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      if (first + i >= end || ones[i].largest == -INFINITY) continue;
-      const float largest = fmaxf(whole.largest, ones[i].largest);
-      const float before = share(whole.largest, largest), now = share(ones[i].largest, largest);
-      whole.total = whole.total * before + ones[i].total * now;
-      whole.largest = largest;
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const float other = __shfl_up_sync(~0u, largest, distance);
+      if (lane >= distance) largest = fmaxf(largest, other);
+    }
+    float previous = __shfl_up_sync(~0u, largest, 1);
+    if (lane == 0) previous = whole.largest;
+    const float before = share(previous, largest), now = share(one.largest, largest);
+    const std::uint32_t counts = __ballot_sync(~0u, one.largest != -INFINITY);
+    whole.largest = __shfl_sync(~0u, largest, 31);
+    for (std::uint32_t batch = 0; batch < 32 && first + batch < end; batch += at_once) {
+      float values[at_once][Columns];
 #pragma unroll
-      for (int c = 0; c < Columns; ++c) sums[c] = sums[c] * before + values[i][c] * now;
+      for (std::uint32_t i = 0; i < at_once; ++i) {
+        const float* part = part_of(a, row, head, min(first + batch + i, end - 1));
+#pragma unroll
+        for (int c = 0; c < Columns; ++c)
+          values[i][c] = column + 32 * c < a.v_size ? __ldcg(part + column + 32 * c) : 0;
+      }
+#pragma unroll
+      for (std::uint32_t i = 0; i < at_once; ++i) {
+        const float old = __shfl_sync(~0u, before, batch + i);
+        const float factor = __shfl_sync(~0u, now, batch + i);
+        const float total = __shfl_sync(~0u, one.total, batch + i);
+        if ((counts >> (batch + i) & 1) == 0) continue;
+        whole.total = whole.total * old + total * factor;
+#pragma unroll
+        for (int c = 0; c < Columns; ++c) sums[c] = sums[c] * old + values[i][c] * factor;
+      }
     }
   }
   const float factor = finish(a, whole, head);
   float* out = a.out + (std::size_t{row} * a.heads + head) * a.v_size;
 #pragma unroll
   for (int c = 0; c < Columns; ++c)
-    if (lane + 32 * c < a.v_size) out[lane + 32 * c] = sums[c] * factor;
+    if (column + 32 * c < a.v_size) out[column + 32 * c] = sums[c] * factor;
 }
 
 /// Whether this block is the last of `expected` that came here with its parts, which it may then
