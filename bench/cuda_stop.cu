@@ -215,7 +215,7 @@ void Program::measure_stops(std::span<Way> ways) {
           continue;
         }
         way.stops.push_back(stop->microseconds);
-        way.cut += stop->was_cut ? 1 : 0;
+        way.stopped += stop->is_known ? 1 : 0;
         break;
       }
     }
@@ -306,15 +306,14 @@ void Program::measure_long(unsigned side) {
   stretch(long_us);
   pair[1].graphs.clear();
   prepare(pair[1], {&polling, 1});
-  // One that is not seen costs 3 seconds.
-  for (unsigned i = 0; i < options_.stops && !is_time_over() && pair[1].refused.empty(); ++i) {
+  for (unsigned i = 0; i < options_.stops && !is_time_over(); ++i) {
     std::uniform_real_distribution<double> moment(0, last_moment_us);
     const auto stop = device_.stop(pair[1].graphs, moment(random_));
-    if (!stop || !stop->was_cut) {
+    if (!stop || stop->microseconds > long_us / 4) {
       pair[1].refused = "It did not see a stop.";
-      continue;
+      break;
     }
-    ++pair[1].cut;
+    pair[1].stopped += stop->is_known ? 1 : 0;
     pair[1].stops.push_back(stop->microseconds);
   }
   for (Way& way : pair) {

@@ -66,7 +66,7 @@ Array<T> allocate(std::size_t count) {
 /// What became of a run that was asked to stop.
 struct Stop {
   double microseconds;  ///< from just before the store to the idle device
-  bool was_cut;         ///< not all of it was computed
+  bool is_known;        ///< the end of the run saw it; without it the run is done
 };
 
 /// A device, two streams of it, and the words that runs need. For one thread.

@@ -23,7 +23,7 @@ struct Way {
   std::vector<Graph> graphs;
   std::string refused;  ///< why it was not measured
   std::vector<double> times, ratios, stops;
-  unsigned cut = 0, missed = 0;
+  unsigned stopped = 0, missed = 0;
 };
 
 struct Report {
@@ -48,14 +48,14 @@ inline void print_table(const Report& report) {
   std::printf("%s, %u kernels of %u MiB; microseconds, median (min to max)\n", report.device,
               report.kernels, report.megabytes);
   std::printf("%-34s %-36s %-26s %s\n", "", "undisturbed", "ratio to the first way of its kind",
-              "store to idle: median, p99, max (stops, cut, missed)");
+              "store to idle: median, p99, max (stops, stopped, missed)");
   for (const Way& way : report.ways) {
     std::printf("%-34s %10.1f (%10.1f to %10.1f)  %.4f (%.4f to %.4f)  ", way.name.c_str(),
                 quantile(way.times, 0.5), quantile(way.times, 0), quantile(way.times, 1),
                 quantile(way.ratios, 0.5), quantile(way.ratios, 0), quantile(way.ratios, 1));
     if (way.polls)
       std::printf("%7.1f %7.1f %7.1f (%zu, %u, %u)", quantile(way.stops, 0.5),
-                  quantile(way.stops, 0.99), quantile(way.stops, 1), way.stops.size(), way.cut,
+                  quantile(way.stops, 0.99), quantile(way.stops, 1), way.stops.size(), way.stopped,
                   way.missed);
     std::printf(" %s\n", way.refused.c_str());
   }
@@ -95,7 +95,7 @@ inline void print_json(const Report& report) {
     print_values("relative", way.ratios);
     std::printf(", ");
     print_values("stop_us", way.stops);
-    std::printf(", \"cut\": %u, \"missed\": %u}", way.cut, way.missed);
+    std::printf(", \"stopped\": %u, \"missed\": %u}", way.stopped, way.missed);
   }
   std::printf("\n]}\n");
 }
