@@ -101,15 +101,28 @@ template <bool Bf16, int Parts>
 __device__ float halve_slice(const RowColumns& row, std::uint32_t begin, std::uint32_t end,
                              HalfChunk<Parts>* out) {
   const std::uint32_t lane = threadIdx.x % 32;
-  const auto at = [&](std::uint32_t i) { return 4 * i < row.columns ? row(i) : float4{}; };
+  const auto at = [&](std::uint32_t i) {
+    return i < end * 16 && 4 * i < row.columns ? row(i) : float4{};
+  };
+  // Most slices are loaded once.
+  constexpr std::uint32_t count = 4;
+  const std::uint32_t first = begin * 16 + lane, behind = first + 32 * count;
+  float4 loaded[count];
   float largest = 0;
-  if constexpr (!Bf16)
-#pragma unroll 4
-    for (std::uint32_t i = begin * 16 + lane; i < end * 16; i += 32)
-      largest = fmaxf(largest, largest_of(at(i)));
+#pragma unroll
+  for (std::uint32_t i = 0; i < count; ++i) loaded[i] = at(first + 32 * i);
+#pragma unroll
+  for (std::uint32_t i = 0; i < count; ++i) largest = fmaxf(largest, largest_of(loaded[i]));
+#pragma unroll 2
+  for (std::uint32_t i = behind; i < end * 16; i += 32) largest = fmaxf(largest, largest_of(at(i)));
   const PowerOfTwo power = power_for(warp_largest(largest));
-#pragma unroll 4
-  for (std::uint32_t i = begin * 16 + lane; i < end * 16; i += 32)
+#pragma unroll
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t four = first + 32 * i;
+    if (four < end * 16) write_four<Bf16>(out[four / 16], four % 16, loaded[i], power.by);
+  }
+#pragma unroll 2
+  for (std::uint32_t i = behind; i < end * 16; i += 32)
     write_four<Bf16>(out[i / 16], i % 16, at(i), power.by);
   return Bf16 ? 1 : power.back;
 }
