@@ -140,7 +140,12 @@ typedef struct tacet_load_options {
   tacet_progress_callback progress; /* may be NULL */
   void* progress_user_data;
   const volatile unsigned char* stop_byte; /* may be NULL */
+  int32_t gpu_layers; /* of an engine's GPU: so many of the model's last layers run there, and the
+                         others on the CPU; 0: all that fit; or one of those below */
 } tacet_load_options;
+
+#define TACET_GPU_LAYERS_ALL (-1)
+#define TACET_GPU_LAYERS_NONE (-2) /* the model runs on the CPU */
 
 /* Loads a GGUF file. `options` may be NULL. A stopped load returns TACET_STOPPED and no model. */
 TACET_API tacet_status tacet_model_load(tacet_engine* engine, const char* path,

@@ -48,12 +48,36 @@ enum class LoadMode {
   read,  ///< copied: safe from later changes of the file
 };
 
+/// How many layers of a model run on the engine's GPU: its last ones, with the output behind them.
+/// The layers before run on the CPU. A small value.
+class GpuLayers {
+ public:
+  /// All that fit, with what a run and a session of up to 4096 tokens need.
+  static constexpr GpuLayers automatic() noexcept { return GpuLayers(-1); }
+  static constexpr GpuLayers all() noexcept { return GpuLayers(-2); }
+  /// So many; those of the model, if it has fewer. 0: the model runs on the CPU.
+  static constexpr GpuLayers count(std::uint32_t layers) noexcept { return GpuLayers(layers); }
+
+  constexpr bool is_automatic() const noexcept { return layers_ == -1; }
+  /// How many of `layers`; not for `automatic`.
+  constexpr std::uint32_t of(std::uint32_t layers) const noexcept {
+    return layers_ < 0 || layers_ > layers ? layers : static_cast<std::uint32_t>(layers_);
+  }
+  friend constexpr bool operator==(GpuLayers, GpuLayers) noexcept = default;
+
+ private:
+  constexpr explicit GpuLayers(std::int64_t layers) noexcept : layers_(layers) {}
+  std::int64_t layers_;
+};
+
 struct LoadOptions {
   LoadMode mode = LoadMode::map;
   /// Stops the load; the result is then an Error with Code::stopped.
   StopToken stop = {};
   /// Told how many bytes are resident, a few hundred times at most. Must not throw.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
+  /// Other than `automatic` and `count(0)` it is refused by an engine that runs models on the CPU.
+  GpuLayers gpu_layers = GpuLayers::automatic();
 };
 
 namespace detail {

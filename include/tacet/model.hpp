@@ -28,6 +28,7 @@ struct ModelInfo {
   std::uint32_t longest_token = 0;
   std::uint32_t layers = 0;
   std::uint32_t width = 0;
+  std::string placement;  ///< which layers are on which device, and why: a sentence
 };
 
 /// One line of a plan.
@@ -40,12 +41,23 @@ struct PlanStep {
   double operations = 0;  ///< computed, estimated
 };
 
+/// What of a model is on a device.
+struct PlanPlace {
+  std::string device;
+  std::uint32_t first_layer = 0;
+  std::uint32_t end_layer = 0;     ///< behind its last layer
+  std::uint64_t weight_bytes = 0;  ///< as the file has them
+  std::uint64_t kv_bytes = 0;      ///< of a session with a full context
+  std::uint64_t arena_bytes = 0;   ///< scratch memory for intermediate values
+};
+
 /// How a model's computation is carried out for one shape.
 struct PlanReport {
   std::uint32_t rows = 0;
   std::uint32_t keys = 0;
+  std::vector<PlanPlace> places;  ///< in the order of their layers
   std::vector<PlanStep> steps;
-  std::uint64_t arena_bytes = 0;  ///< scratch memory for intermediate values
+  std::uint64_t arena_bytes = 0;  ///< scratch memory for intermediate values, on all devices
   std::vector<std::string>
       notes;  ///< decompositions and other things worth knowing, a sentence each
 };

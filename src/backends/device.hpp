@@ -37,6 +37,11 @@ class Tape {
   /// Whether a run with `args` keeps to what the part was planned for: at most so many rows and
   /// keys, and every row in one sequence, whose page table holds its cells.
   Result<void> check(const RunArgs& args) const;
+  /// Steps of a run, as results count them.
+  virtual std::uint32_t step_count() const noexcept = 0;
+
+ protected:
+  Tape(const Tape&) = default;
 
  private:
   std::uint32_t rows_;

@@ -33,6 +33,7 @@ struct Ref {
     positions,
     output_rows,
     state,
+    stream,
     logits
   };
   Space space = Space::none;

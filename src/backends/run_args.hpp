@@ -15,7 +15,8 @@ struct RunArgs {
   std::span<const std::int32_t> positions;    ///< rows
   std::span<const std::int32_t> output_rows;  ///< the rows whose logits are asked for; may be empty
   KvView kv;                                  ///< a sequence for each session in the run
-  float* logits = nullptr;                    ///< output_rows.size() x vocabulary
+  const float* stream = nullptr;              ///< rows x width, for a plan of the upper layers
+  float* logits = nullptr;  ///< output_rows.size() x vocabulary; rows x width of the lower layers
 };
 
 }  // namespace tacet

@@ -9,6 +9,12 @@ namespace {
 constexpr std::size_t load_options_size = sizeof(tacet_load_options);
 constexpr std::size_t model_info_size = sizeof(tacet_model_info);
 
+GpuLayers gpu_layers_of(std::int32_t given) noexcept {
+  if (given == TACET_GPU_LAYERS_ALL) return GpuLayers::all();
+  if (given == TACET_GPU_LAYERS_NONE) return GpuLayers::count(0);
+  return given == 0 ? GpuLayers::automatic() : GpuLayers::count(static_cast<std::uint32_t>(given));
+}
+
 /// Loads through `load`, which is given the options of the C++ API.
 template <typename Load>
 Result<void> load_model(tacet_engine* engine, const tacet_load_options* options,
@@ -21,9 +27,14 @@ Result<void> load_model(tacet_engine* engine, const tacet_load_options* options,
   if (!given) return tl::unexpected(given.error());
   if (given->mode != TACET_LOAD_MAP && given->mode != TACET_LOAD_READ)
     return invalid("There is no such load mode; use TACET_LOAD_MAP or TACET_LOAD_READ.");
+  if (given->gpu_layers < TACET_GPU_LAYERS_NONE)
+    return invalid(
+        "There is no such number of layers; use one above 0, 0, TACET_GPU_LAYERS_ALL or "
+        "TACET_GPU_LAYERS_NONE.");
   LoadOptions wanted{.mode = given->mode == TACET_LOAD_READ ? LoadMode::read : LoadMode::map,
                      .stop = call.stop(given->stop_byte),
-                     .progress = {}};
+                     .progress = {},
+                     .gpu_layers = gpu_layers_of(given->gpu_layers)};
   if (given->progress != nullptr)
     wanted.progress = [progress = given->progress, data = given->progress_user_data](
                           std::uint64_t done, std::uint64_t total) { progress(data, done, total); };

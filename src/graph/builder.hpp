@@ -32,6 +32,9 @@ class GraphBuilder {
   std::vector<ValueId> add_all(const Op& op, std::string name, std::span<const ValueId> inputs,
                                const Attributes& attributes = {});
 
+  /// Says that the next layer begins, with the residual stream `x`.
+  void begin_layer(ValueId x) { graph_.streams.push_back(x); }
+
   const ValueType& type(ValueId id) const noexcept;
   /// Records an error of the model's own.
   void fail(Error error);

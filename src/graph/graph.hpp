@@ -18,6 +18,7 @@ enum class ValueKind {
   positions,     ///< int32 {rows}: positions of the run's rows
   output_rows,   ///< int32 {outputs}: the rows whose logits are asked for
   state,         ///< keys or values of a layer; type {heads, head size}
+  stream,        ///< f32 {rows, width}: what the layers before have computed, on another device
   intermediate,  ///< computed by a node
 };
 
@@ -43,6 +44,7 @@ struct Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
   ValueId output = ValueId::none;  ///< the logits, f32 {outputs, vocabulary}
+  std::vector<ValueId> streams;    ///< what each layer begins with, f32 {rows, width}
   std::uint32_t rows = 0;          ///< the shape class: rows of a run at most
   std::uint32_t outputs = 0;       ///< rows of logits at most
 

@@ -31,6 +31,8 @@ struct KvSequence {
   /// The page table: cell i is in page i / page_tokens. A page that no row of the run sees may be
   /// null. Empty: there are no cells, so the rows write nothing and see nothing.
   std::span<std::byte* const> pages = {};
+  /// Where the second device of a plan that has two keeps its layers of the same pages.
+  std::span<std::byte* const> upper_pages = {};
   /// Of all cells, also those that the run writes; never falling. Empty: cell i has position i.
   std::span<const std::int32_t> positions = {};
 

@@ -76,6 +76,9 @@ MemoryLayout lay_out(const Graph& graph, const std::vector<const Kernel*>& kerne
         ref.space = Ref::Space::state;
         ref.layer = value.layer;
         break;
+      case ValueKind::stream:
+        ref.space = Ref::Space::stream;
+        break;
       case ValueKind::intermediate:
         ref.space = Ref::Space::arena;
         break;

@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include "backends/conductor.hpp"
 #include "ops/ops.hpp"
 #include "plan/decomposition.hpp"
 #include "plan/fusion.hpp"
@@ -90,6 +91,15 @@ Result<std::unique_ptr<Plan>> make_plan(Graph graph, Device& device, const StopT
   if (!tape) return fail(std::move(tape));
   plan->tape = std::move(*tape);
   return plan;
+}
+
+std::unique_ptr<Plan> join_plans(std::unique_ptr<Plan> lower, std::unique_ptr<Plan> upper) {
+  const Shape& stream = lower->graph[lower->graph.output].type.shape;
+  upper->tape =
+      std::make_unique<SplitTape>(std::move(lower->tape), std::move(upper->tape), lower->graph.rows,
+                                  static_cast<std::size_t>(stream.width()));
+  upper->lower = std::move(lower);
+  return upper;
 }
 
 }  // namespace tacet

@@ -15,11 +15,30 @@ DeviceDescription describe(const Device& device) {
 
 }  // namespace
 
+Result<Device*> detail::EngineImpl::host() const {
+  if (is_cpu()) return device_.get();
+  const std::lock_guard lock(mutex_);
+  if (host_ == nullptr) {
+    auto opened = open_device("cpu", threads_);
+    if (!opened) return fail(std::move(opened));
+    host_ = std::move(*opened);
+  }
+  return host_.get();
+}
+
+Result<void> detail::EngineImpl::check(GpuLayers layers) const {
+  if (!is_cpu() || layers.is_automatic() || layers == GpuLayers::count(0)) return {};
+  return fail(Code::invalid_argument,
+              "The engine runs models on the CPU, so no layer can be on a GPU; name a GPU as its "
+              "device (--device cuda:0), or ask for no GPU layers (--gpu-layers 0).");
+}
+
 Result<Engine> Engine::create(EngineOptions options) {
   return guard([&]() -> Result<Engine> {
     auto device = detail::open_device(options.device, options.threads);
     if (!device) return fail(std::move(device));
-    return Engine(std::make_shared<detail::EngineImpl>(std::move(*device), std::move(options.log)));
+    return Engine(std::make_shared<detail::EngineImpl>(std::move(*device), std::move(options.log),
+                                                       nullptr, options.threads));
   });
 }
 
@@ -47,13 +66,15 @@ Result<std::vector<DeviceDescription>> Engine::devices() const {
 
 Result<Model> Engine::load(const std::string& path, const LoadOptions& options) const {
   return guard([&]() -> Result<Model> {
+    if (auto checked = impl_->check(options.gpu_layers); !checked) return fail(std::move(checked));
     auto file = FileBytes::load(
         path, {.mode = options.mode == LoadMode::read ? FileMode::read : FileMode::map,
                .prefault = true,
                .stop = options.stop,
                .progress = options.progress});
     if (!file) return fail(std::move(file));
-    auto model = detail::ModelImpl::create(impl_, std::move(*file), path, options.stop);
+    auto model =
+        detail::ModelImpl::create(impl_, std::move(*file), path, options.stop, options.gpu_layers);
     if (!model) return fail(std::move(model));
     return Model(std::move(*model));
   });
@@ -64,7 +85,7 @@ Result<Model> Engine::load(std::span<const std::byte> bytes, const LoadOptions& 
     if (auto resident = prefault(bytes, options.stop, options.progress); !resident)
       return fail(std::move(resident));
     auto model = detail::ModelImpl::create(impl_, FileBytes::wrap(bytes), "the model in memory",
-                                           options.stop);
+                                           options.stop, options.gpu_layers);
     if (!model) return fail(std::move(model));
     return Model(std::move(*model));
   });

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <vector>
 
-#include "backends/device.hpp"
 #include "graph/kv_view.hpp"
 #include "models/architecture.hpp"
+#include "plan/placement.hpp"
 #include "tacet/session.hpp"
 
 namespace tacet {
@@ -18,7 +18,20 @@ namespace tacet {
 using PageName = std::uint64_t;
 inline constexpr PageName no_name = ~PageName{0};
 
-/// The pages of one layer group: same device, same types. Pages are counted, so that sessions can
+/// How a page holds the keys and values of a model's layers.
+struct PageLayout {
+  PageLayout(const ModelConfig& config, DType k_type, DType v_type);
+  /// Where in a page a layer begins; behind the last one, where the page ends.
+  std::size_t begin_of(std::uint32_t layer) const noexcept {
+    return layer < layers.size() ? layers[layer].k_offset : bytes;
+  }
+  std::vector<KvLayer> layers;
+  std::size_t bytes = 0;
+};
+
+/// The pages of all layers, of the same types. Of a model on two devices each holds the layers that
+/// it computes, and a page goes by its address on the device of the lower ones; from its address on
+/// either device layers lie where they lie in a whole page. Pages are counted, so that sessions can
 /// share them, and reused; they go back to the device with the pool. A page that is given back
 /// keeps what it holds, and its name, until it is needed for something else, the one that was
 /// given back first before the others: so the next session with the same beginning finds it.
@@ -28,13 +41,17 @@ class KvPool {
   /// Tokens in a page.
   static constexpr std::uint32_t page_tokens = 32;
 
-  KvPool(Device& device, const ModelConfig& config, DType k_type, DType v_type);
+  /// `places`: the one device, or those of the lower and the upper layers.
+  KvPool(std::span<const Place> places, const ModelConfig& config, DType k_type, DType v_type);
 
-  std::span<const KvLayer> layers() const noexcept { return layers_; }
-  std::size_t page_bytes() const noexcept { return page_bytes_; }
+  std::span<const KvLayer> layers() const noexcept { return layout_.layers; }
+  std::size_t page_bytes() const noexcept { return layout_.bytes; }
   KvView view(std::span<const KvSequence> sequences) const noexcept {
-    return {sequences, layers_, page_tokens};
+    return {sequences, layout_.layers, page_tokens};
   }
+  bool is_split() const noexcept { return ranges_.size() > 1; }
+  /// Where the upper layers of a page lie on their device, in a pool that is split.
+  std::byte* upper(const std::byte* page) const noexcept;
 
   /// A page that nobody else uses; what it holds is undefined. Code::stopped if `stop` fired.
   Result<std::byte*> allocate(const StopToken& stop = {});
@@ -54,6 +71,8 @@ class KvPool {
   Result<void> copy_cells(std::byte* to, std::uint32_t to_cell, const std::byte* from,
                           std::uint32_t from_cell, std::uint32_t cells,
                           const StopToken& stop) const;
+  /// Clears the cells from `cell` on in a page that was read to the host's memory.
+  void clear_cells(std::byte* page, std::uint32_t cell) const noexcept;
 
   struct NamedPage {
     std::byte* data = nullptr;  ///< null: there is none
@@ -68,8 +87,15 @@ class KvPool {
   std::size_t used() const noexcept;
 
  private:
+  /// The bytes of a page that are on one device.
+  struct Range {
+    Device* device;
+    std::size_t begin;
+    std::size_t end;
+  };
   struct Page {
     std::unique_ptr<Buffer> buffer;
+    std::unique_ptr<Buffer> upper;  ///< of a pool that is split
     std::uint32_t uses = 0;
     // What it holds, if it has a name; and the next one of its bucket.
     PageName name = no_name;
@@ -83,16 +109,17 @@ class KvPool {
   template <typename Copy>
   Result<void> copy_parts(const StopToken& stop, const Copy& copy) const;
   Page& page_at(const std::byte* data) const noexcept;
-  std::byte* add_page(std::unique_ptr<Buffer> buffer);
+  template <typename Byte>
+  Byte* address(Byte* page, const Range& range) const noexcept;
+  std::byte* add_page(std::unique_ptr<Buffer> buffer, std::unique_ptr<Buffer> upper);
   void push_free(Page& page) noexcept;
   void take_free(Page& page) noexcept;
   Page*& bucket(PageName before, std::span<const Token> tokens) noexcept;
   Page* find_named(PageName before, std::span<const Token> tokens) noexcept;
   void forget_name(Page& page) noexcept;
 
-  Device& device_;
-  std::vector<KvLayer> layers_;
-  std::size_t page_bytes_ = 0;
+  PageLayout layout_;
+  std::vector<Range> ranges_;  ///< of the lower layers first
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Page>> pages_;  ///< ascending addresses
   std::vector<Page*> buckets_;  ///< of named pages; as many as there are pages, or more

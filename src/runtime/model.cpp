@@ -74,34 +74,6 @@ Result<void> check_context(std::uint32_t context) {
 
 namespace {
 
-/// Brings the weights to the device where it does not read the host's memory, and into the layouts
-/// that its kernels ask for, one after the other, and gives back the pages of the file that they
-/// came from.
-Result<void> arrange_weights(const Graph& graph, Device& device, const FileBytes& file,
-                             Weights& weights, const StopToken& stop) {
-  const bool stays = device.info().reads_host_memory;
-  for (const Node& node : graph.nodes) {
-    const Kernel* kernel = device.find(NodeTypes(graph, node).view());
-    if (kernel == nullptr) continue;
-    for (const ValueId id : node.inputs) {
-      const Value& value = graph[id];
-      if (value.kind != ValueKind::weight) continue;
-      auto found = weights.find(value.name);
-      if (!found) return fail(std::move(found));
-      const Weight& weight = **found;
-      const bool is_matrix = weight.type.shape.rank() == 2;
-      const Layout layout = is_matrix ? kernel->layout.value_or(weight.type.layout) : Layout::rows;
-      if (weight.type.layout == layout && (stays || weight.on_device)) continue;
-      auto bytes = device.arrange(weight.type, weight.data, layout, stop);
-      if (!bytes) return fail(std::move(bytes));
-      file.release({weight.data, row_bytes(weight.type.dtype, static_cast<std::size_t>(
-                                                                  weight.type.shape.elements()))});
-      weights.replace(value.name, layout, std::move(*bytes));
-    }
-  }
-  return {};
-}
-
 /// Whether the device can run the model's layers at all, found before the first run by planning one
 /// row.
 Result<void> check_plan(const ModelImpl& model) {
@@ -149,9 +121,11 @@ ModelInfo describe(const Gguf& file, const ModelConfig& config, const Weights& w
 
 Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const EngineImpl> engine,
                                                            FileBytes file, const std::string& name,
-                                                           const StopToken& stop) {
+                                                           const StopToken& stop,
+                                                           GpuLayers gpu_layers) {
   const auto stopped = [&stop] { return stop.stop_requested(); };
   const auto stop_error = [] { return fail(Code::stopped, "The load was stopped."); };
+  if (auto checked = engine->check(gpu_layers); !checked) return fail(std::move(checked));
   auto gguf = read_gguf(file.bytes(), name);
   if (!gguf) return fail(std::move(gguf));
   if (stopped()) return stop_error();
@@ -176,18 +150,14 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
   if (stopped()) return stop_error();
 
   std::shared_ptr<ModelImpl> model(new ModelImpl(std::move(engine), std::move(file),
-                                                 std::move(*weights), std::move(*tokenizer),
-                                                 std::move(chat_template)));
+                                                 std::move(*tokenizer), std::move(chat_template)));
   model->architecture_ = *architecture;
   model->fingerprint_ = fingerprint_of(model->file_.bytes(), *gguf);
   model->config_ = std::move(*config);
-  model->info_ = describe(*gguf, model->config_, model->weights_);
+  model->info_ = describe(*gguf, model->config_, *weights);
   model->info_.longest_token = longest_token(model->tokenizer_);
-  auto graph = model->architecture_->build(model->config_, model->weights_, {.max_keys = 32});
-  if (!graph) return fail(std::move(graph));
-  if (auto arranged = arrange_weights(*graph, model->device(), model->file_, model->weights_, stop);
-      !arranged)
-    return fail(std::move(arranged));
+  if (auto placed = model->place(*gguf, std::move(*weights), gpu_layers, stop); !placed)
+    return fail(std::move(placed));
   if (auto planned = check_plan(*model); !planned) return fail(std::move(planned));
   return model;
 }
@@ -201,28 +171,36 @@ Result<const Plan*> ModelImpl::plan(std::uint32_t rows, PlanOptions options, con
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second.get();
   if (auto checked = check_kv_types(config_, options.k_type, options.v_type); !checked)
     return fail(std::move(checked));
-  auto graph = architecture_->build(config_, weights_,
-                                    {.rows = key.rows,
-                                     .outputs = key.outputs,
-                                     .max_keys = options.context,
-                                     .window = options.window,
-                                     .k_type = options.k_type,
-                                     .v_type = options.v_type});
-  if (!graph) return fail(std::move(graph));
-  auto plan = make_plan(std::move(*graph), device(), stop);
-  if (!plan) return fail(std::move(plan));
-  const Plan* made = plans_.emplace(key, std::move(*plan)).first->second.get();
+  std::unique_ptr<Plan> plan;
+  for (const Part& part : parts_) {
+    auto graph = build(part, {.rows = key.rows,
+                              .outputs = key.outputs,
+                              .max_keys = options.context,
+                              .window = options.window,
+                              .k_type = options.k_type,
+                              .v_type = options.v_type});
+    if (!graph) return fail(std::move(graph));
+    auto next = make_plan(std::move(*graph), *part.place.device, stop);
+    if (!next) return fail(std::move(next));
+    plan = plan == nullptr ? std::move(*next) : join_plans(std::move(plan), std::move(*next));
+  }
+  const Plan* made = plans_.emplace(key, std::move(plan)).first->second.get();
   lock.unlock();  // the log function is the user's
-  for (const PlanNote& note : made->notes)
-    engine_->log().once(LogLevel::info, fmt::format("{}/{}", made->device, note.op->name),
-                        note.sentence);
+  for (const Plan* part = made; part != nullptr; part = part->lower.get())
+    for (const PlanNote& note : part->notes)
+      engine_->log().once(LogLevel::info, fmt::format("{}/{}", part->device, note.op->name),
+                          note.sentence);
   return made;
 }
 
 std::shared_ptr<KvPool> ModelImpl::kv_pool(DType k_type, DType v_type) const {
   const std::lock_guard lock(mutex_);
   auto& pool = pools_[{k_type, v_type}];
-  if (pool == nullptr) pool = std::make_shared<KvPool>(device(), config_, k_type, v_type);
+  if (pool == nullptr) {
+    std::vector<Place> places;
+    for (const Part& part : parts_) places.push_back(part.place);
+    pool = std::make_shared<KvPool>(places, config_, k_type, v_type);
+  }
   return pool;
 }
 
@@ -289,20 +267,30 @@ Result<PlanReport> Model::plan(std::uint32_t rows, std::uint32_t keys,
     if (auto checked = detail::check_context(context); !checked) return fail(std::move(checked));
     auto plan = impl_->plan(rows, detail::plan_options(context, options));
     if (!plan) return fail(std::move(plan));
-    PlanReport report{
-        .rows = rows, .keys = keys, .steps = {}, .arena_bytes = (*plan)->arena_bytes, .notes = {}};
-    const Graph& graph = (*plan)->graph;
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      const Node& node = graph.nodes[i];
-      const Work work = node.op->work(NodeTypes(graph, node).view(), {rows, keys});
-      report.steps.push_back({.name = node.name,
-                              .op = std::string(node.op->name),
-                              .place = (*plan)->device,
-                              .kernel = std::string((*plan)->kernels[i]->name),
-                              .bytes = work.bytes,
-                              .operations = work.operations});
+    PlanReport report;
+    report.rows = rows;
+    report.keys = keys;
+    const std::uint32_t whole =
+        options.context != 0
+            ? context
+            : std::max(context, std::min(impl_->config().context_length, detail::default_context));
+    report.places = impl_->places(**plan, detail::plan_options(whole, options));
+    std::vector<const Plan*> parts{*plan};
+    if ((*plan)->lower != nullptr) parts.insert(parts.begin(), (*plan)->lower.get());
+    for (const Plan* part : parts) {
+      report.arena_bytes += part->arena_bytes;
+      for (std::size_t i = 0; i < part->graph.nodes.size(); ++i) {
+        const Node& node = part->graph.nodes[i];
+        const Work work = node.op->work(NodeTypes(part->graph, node).view(), {rows, keys});
+        report.steps.push_back({.name = node.name,
+                                .op = std::string(node.op->name),
+                                .place = part->device,
+                                .kernel = std::string(part->kernels[i]->name),
+                                .bytes = work.bytes,
+                                .operations = work.operations});
+      }
+      for (const PlanNote& note : part->notes) report.notes.push_back(note.sentence);
     }
-    for (const PlanNote& note : (*plan)->notes) report.notes.push_back(note.sentence);
     return report;
   });
 }

@@ -18,6 +18,12 @@ PageTable::PageTable(std::shared_ptr<KvPool> pool, std::uint32_t context, PageNa
     : pool_(std::move(pool)), root_(root) {
   pages_.reserve(pages_for(context));
   names_.reserve(pages_for(context));
+  if (pool_->is_split()) upper_pages_.reserve(pages_for(context));
+}
+
+void PageTable::push(std::byte* page) noexcept {
+  pages_.push_back(page);
+  if (pool_->is_split()) upper_pages_.push_back(page != nullptr ? pool_->upper(page) : nullptr);
 }
 
 Result<void> PageTable::prepare(std::uint32_t past, std::uint32_t rows, const StopToken& stop) {
@@ -26,13 +32,16 @@ Result<void> PageTable::prepare(std::uint32_t past, std::uint32_t rows, const St
     auto own = pool_->own(pages_[first], stop);
     if (!own) return fail(std::move(own));
     // Runs ahead in the queue may read the entry.
-    if (pages_[first] != *own) pages_[first] = *own;
+    if (pages_[first] != *own) {
+      pages_[first] = *own;
+      if (pool_->is_split()) upper_pages_[first] = pool_->upper(*own);
+    }
   }
   names_.resize(std::min(names_.size(), first));
   while (pages_.size() < pages_for(past + rows)) {
     auto page = pool_->allocate(stop);
     if (!page) return fail(std::move(page));
-    pages_.push_back(*page);
+    push(*page);
   }
   return {};
 }
@@ -42,6 +51,7 @@ void PageTable::truncate(std::uint32_t cells) noexcept {
     if (pages_.back() != nullptr) pool_->release(pages_.back());
     pages_.pop_back();
   }
+  upper_pages_.resize(std::min(upper_pages_.size(), pages_.size()));
   released_ = std::min(released_, static_cast<std::uint32_t>(pages_.size()));
   names_.resize(std::min<std::size_t>(names_.size(), cells / page_tokens));
 }
@@ -52,13 +62,14 @@ void PageTable::release_before(std::uint32_t cell) noexcept {
 }
 
 void PageTable::start_at(std::uint32_t page) noexcept {
-  pages_.assign(page, nullptr);
+  for (std::uint32_t i = 0; i < page; ++i) push(nullptr);
   released_ = page;
 }
 
 void PageTable::adopt(PageTable other) noexcept {
   truncate(0);
   pages_.swap(other.pages_);
+  upper_pages_.swap(other.upper_pages_);
   names_.swap(other.names_);
   released_ = std::exchange(other.released_, 0);
   private_ = other.private_;
@@ -68,7 +79,7 @@ PageTable PageTable::fork(std::uint32_t cells) const {
   PageTable copy(pool_, context(), root_);
   for (std::uint32_t i = 0; i < pages_for(cells); ++i) {
     if (pages_[i] != nullptr) pool_->share(pages_[i]);
-    copy.pages_.push_back(pages_[i]);
+    copy.push(pages_[i]);
   }
   copy.names_.assign(names_.begin(), names_.begin() + std::min<std::ptrdiff_t>(
                                                           std::ssize(names_), cells / page_tokens));
@@ -132,7 +143,7 @@ Result<PageTable> PageTable::join(const PageTable& head, std::uint32_t begin, co
     } else {
       ++joined.released_;
     }
-    joined.pages_.push_back(page);
+    joined.push(page);
   }
   const auto named = std::min<std::size_t>(head.names_.size(), begin / page_tokens);
   joined.names_.assign(head.names_.begin(),
@@ -148,7 +159,7 @@ std::uint32_t PageTable::reuse(std::uint32_t cell, std::span<const Token> tokens
     const KvPool::NamedPage page = pool_->find(before, tokens.subspan(found, page_tokens));
     if (page.data == nullptr) break;
     truncate(cell + found);
-    pages_.push_back(page.data);
+    push(page.data);
     names_.push_back(page.name);
     found += page_tokens;
   }

@@ -50,7 +50,12 @@ class PageTable {
   /// table.
   KvSequence sequence(std::uint32_t past, std::uint32_t rows,
                       std::span<const std::int32_t> positions = {}) const noexcept {
-    return {.begin = 0, .end = rows, .past = past, .pages = pages_, .positions = positions};
+    return {.begin = 0,
+            .end = rows,
+            .past = past,
+            .pages = pages_,
+            .upper_pages = upper_pages_,
+            .positions = positions};
   }
   const std::shared_ptr<KvPool>& pool() const noexcept { return pool_; }
 
@@ -58,15 +63,17 @@ class PageTable {
   std::uint32_t context() const noexcept {
     return static_cast<std::uint32_t>(pages_.capacity()) * KvPool::page_tokens;
   }
+  void push(std::byte* page) noexcept;
   Result<std::byte*> compose(const PageTable& head, std::uint32_t begin, const PageTable& tail,
                              std::uint32_t end, std::uint32_t first, std::uint32_t last,
                              const StopToken& stop) const;
 
   std::shared_ptr<KvPool> pool_;
   PageName root_;
-  std::vector<std::byte*> pages_;  ///< room for the whole context, so that views stay valid
-  std::vector<PageName> names_;    ///< of the first pages that were offered or reused
-  std::uint32_t released_ = 0;     ///< pages that were given up in front; null
+  std::vector<std::byte*> pages_;        ///< room for the whole context, so that views stay valid
+  std::vector<std::byte*> upper_pages_;  ///< of the same pages; empty unless the pool is split
+  std::vector<PageName> names_;          ///< of the first pages that were offered or reused
+  std::uint32_t released_ = 0;           ///< pages that were given up in front; null
   bool private_ = false;
 };
 

@@ -8,18 +8,6 @@
 namespace tacet::detail {
 namespace {
 
-/// A page of whose cells only the first `cells` are kept: what others left behind them is not
-/// anybody's to read.
-Result<std::unique_ptr<Buffer>> first_cells(Device& device, const KvPool& pool,
-                                            const std::byte* page, std::uint32_t cells,
-                                            const StopToken& stop) {
-  auto copy = device.allocate(pool.page_bytes(), "the last page of a saved session", stop);
-  if (!copy) return copy;
-  if (auto copied = pool.copy_cells((*copy)->data(), 0, page, 0, cells, stop); !copied)
-    return fail(std::move(copied));
-  return copy;
-}
-
 tl::unexpected<Error> contradiction(const std::string& path) {
   return fail(Code::corrupt, "'{}' is damaged: its numbers contradict; save the session again.",
               path);
@@ -72,16 +60,13 @@ Result<void> SessionImpl::save(const std::string& path, const StopToken& stop,
   image.logits = logits();
   const auto pages = pages_.sequence(computed_, 0).pages;
   const std::size_t whole = computed_ / KvPool::page_tokens;
-  std::unique_ptr<Buffer> last;
-  if (const std::uint32_t cells = computed_ % KvPool::page_tokens; cells != 0) {
-    auto copied = first_cells(model_->device(), pool, pages[whole], cells, stop);
-    if (!copied) return fail(std::move(copied));
-    last = std::move(*copied);
-  }
+  const std::uint32_t rest = computed_ % KvPool::page_tokens;
   std::vector<std::byte> bytes(pool.page_bytes());
   const auto page = [&](std::size_t i) -> Result<std::span<const std::byte>> {
-    auto read = pool.read_page(bytes.data(), i < whole ? pages[i] : last->data(), stop);
+    auto read = pool.read_page(bytes.data(), pages[i], stop);
     if (!read) return fail(std::move(read));
+    // What others left behind the last cell is not anybody's to read.
+    if (i == whole && rest != 0) pool.clear_cells(bytes.data(), rest);
     return bytes;
   };
   return write_session_file(path, image, page, stop);

@@ -13,7 +13,6 @@ namespace detail {
 
 namespace {
 
-constexpr std::uint32_t default_context = 4096;
 constexpr std::uint32_t most_window = 1U << 30;
 
 std::chrono::nanoseconds since(Clock::time_point then) {
@@ -174,7 +173,7 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
     args.output_rows = chunk.output_rows;
     args.logits = call.logits->data();
   }
-  RunQueue& queue = model_->device().queue();
+  RunQueue& queue = model_->queue();
   auto run =
       queue.submit({.tape = (*plan)->tape.get(), .args = args, .token = stop, .chain = this});
   if (!run) return fail(std::move(run));

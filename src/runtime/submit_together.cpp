@@ -145,7 +145,7 @@ class TogetherSubmission {
       logits = logits.subspan(vocabulary);
     }
     std::vector<RunState*> riders(parts_.size());
-    RunQueue& queue = model.device().queue();
+    RunQueue& queue = model.queue();
     const RunArgs args{.rows = rows,
                        .tokens = shared->tokens,
                        .positions = shared->positions,

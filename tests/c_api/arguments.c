@@ -66,6 +66,20 @@ static void test_values(tacet_engine* engine, tacet_model* model, const char* pa
   tacet_load_options load = {.struct_size = sizeof load, .mode = 77};
   tacet_model* other = NULL;
   CHECK_STATUS(tacet_model_load(engine, path, &load, &other), TACET_INVALID_ARGUMENT);
+  load.mode = TACET_LOAD_MAP;
+  load.gpu_layers = -3;
+  CHECK_STATUS(tacet_model_load(engine, path, &load, &other), TACET_INVALID_ARGUMENT);
+  CHECK(strstr(tacet_last_error(), "TACET_GPU_LAYERS_ALL") != NULL);
+  tacet_engine_options cpu = {.struct_size = sizeof cpu, .device = "cpu"};
+  tacet_engine* on_cpu = NULL;
+  CHECK_STATUS(tacet_engine_create(&cpu, &on_cpu), TACET_OK);
+  for (load.gpu_layers = TACET_GPU_LAYERS_NONE; load.gpu_layers <= 1; ++load.gpu_layers) {
+    const int refused = load.gpu_layers == TACET_GPU_LAYERS_ALL || load.gpu_layers == 1;
+    CHECK_STATUS(tacet_model_load(on_cpu, path, &load, &other),
+                 refused ? TACET_INVALID_ARGUMENT : TACET_OK);
+    tacet_model_free(other);
+  }
+  tacet_engine_free(on_cpu);
   tacet_engine_options threads = {.struct_size = sizeof threads, .threads = 1000000};
   tacet_engine* second = engine;
   CHECK_STATUS(tacet_engine_create(&threads, &second), TACET_INVALID_ARGUMENT);

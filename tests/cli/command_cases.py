@@ -56,6 +56,9 @@ class Commands(Case):
         self.assertAlmostEqual(sum(step["bytes"] for step in plan["steps"]), plan["bytes"], delta=1)
         # Two operations for each of 3.4 million weights and each row, and attention.
         self.assertGreater(plan["operations"], 2 * 3e6 * 32)
+        self.assertRegex(said, r"All 4 layers are on [^\n]+\n\nplace +layers +weights +keys and values +intermediate values\n")
+        self.assertRegex(said, r"\n\w+ +0 to 3 +[\d.]+ MB +[\d.]+ MB ")
+        self.assertEqual([(place["first_layer"], place["end_layer"]) for place in plan["places"]], [(0, 4)])
         for step in plan["steps"]:
             self.assertTrue(step["name"] and step["op"] and step["place"] and step["kernel"], step)
 
@@ -65,6 +68,7 @@ class Commands(Case):
         self.assertGreater(devices[0]["stop_bound_us"], 0)
         self.assertIn("cpu", self.succeeds("devices"))
         self.assertIn("42", self.succeeds("run", "--device", "cpu", "What is 17 + 25?"))
+        self.assertIn("42", self.succeeds("run", "--gpu-layers", "0", "What is 17 + 25?"))
 
     def test_synth_inspect_run(self):
         for shape, kind in (("tiny-qwen3", "q8_0"), ("tiny-qwen2", "f16"), ("tiny-llama", "q8_0")):

@@ -67,6 +67,13 @@ class Errors(Case):
         self.refuses(2, "FILE", "inspect")
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_gpu_layers(self):
+        for given in ("-1", "some", "", "1.5", "1000001"):
+            self.refuses(2, "whole number from 0 to 1000000, auto or all", "run", "--gpu-layers", given, "Hello")
+        for given in ("1", "all"):
+            self.refuses(1, "no layer can be on a GPU", "run", "--device", "cpu", "--gpu-layers", given, "Hello")
+        self.succeeds("plan", "--device", "cpu", "--gpu-layers", "auto")
+
     def test_limits_are_the_real_ones(self):
         self.refuses(2, "whole number from 1 to 512", "plan", "--rows", "513")
         self.refuses(2, "whole number from 1 to 512", "run", "--threads", "513", "Hello")

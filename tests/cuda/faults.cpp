@@ -22,13 +22,13 @@ class Faults : public testing::TestWithParam<Fault> {};
 
 /// What an application does, from opening a device to the end of its program. Says whether all went
 /// well; what goes wrong says so and changes nothing.
-bool use(FakeDriver& fake, bool again_works) {
+bool use(FakeDriver& fake, bool again_works, GpuLayers layers) {
   auto device = cuda::open_device(fake.driver(), 0);
   if (!device) {
     EXPECT_FALSE(device.error().message().empty());
     return false;
   }
-  const auto model = try_load(std::move(*device), model_path("tiny-chat-Q8_0.gguf"));
+  const auto model = try_load(std::move(*device), model_path("tiny-chat-Q8_0.gguf"), {}, layers);
   if (!model) {
     EXPECT_FALSE(model.error().message().empty());
     return false;
@@ -59,12 +59,12 @@ bool use(FakeDriver& fake, bool again_works) {
   return all_well;
 }
 
-TEST_P(Faults, AreErrorsAndLoseNothing) {
-  const auto [name, status, for_good] = GetParam();
+void fail_each_call(const Fault& fault, GpuLayers layers) {
+  const auto& [name, status, for_good] = fault;
   long calls = 0;
   {
     FakeDriver fake;
-    ASSERT_TRUE(use(fake, true));
+    ASSERT_TRUE(use(fake, true, layers));
     calls = fake.calls();
     EXPECT_EQ(fake.held(), 0);
   }
@@ -73,12 +73,20 @@ TEST_P(Faults, AreErrorsAndLoseNothing) {
   for (long n = 1; n <= calls; n += (n < 60 ? 1 : 13) * apart) {
     FakeDriver fake;
     fake.fail(n, status, for_good);
-    seen += use(fake, !for_good) ? 0 : 1;
+    seen += use(fake, !for_good, layers) ? 0 : 1;
     ASSERT_EQ(fake.held(), 0) << "call " << n << " of " << calls;
   }
   // Some calls may fail and nobody minds: how much memory is free is asked for messages alone.
   EXPECT_GT(seen, calls / (26 * apart));
   std::printf("%ld calls, %ld of which were seen\n", calls, seen);
+}
+
+TEST_P(Faults, AreErrorsAndLoseNothing) {
+  fail_each_call(GetParam(), GpuLayers::all());
+}
+
+TEST_P(Faults, OfAGpuWithHalfOfAModelAreErrorsToo) {
+  fail_each_call(GetParam(), GpuLayers::count(2));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Faults,

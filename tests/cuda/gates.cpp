@@ -23,12 +23,17 @@ class Gates : public testing::TestWithParam<bool> {
       if (cuda_device_count() == 0) GTEST_SKIP() << "there is no GPU, or no kernels for it";
       driver = cuda::driver();
     }
-    auto device = cuda::open_device(*driver, 0, [this](std::size_t) {
+    driver_ = driver;
+    ASSERT_NO_FATAL_FAILURE(load(GpuLayers::all()));
+  }
+
+  void load(GpuLayers layers) {
+    auto device = cuda::open_device(*driver_, 0, [this](std::size_t) {
       ++passed_;
       if (at_gate_) at_gate_(passed_);
     });
     ASSERT_TRUE(device) << device.error().message();
-    auto model = try_load(std::move(*device), model_path("tiny-chat-Q8_0.gguf"));
+    auto model = try_load(std::move(*device), model_path("tiny-chat-Q8_0.gguf"), {}, layers);
     ASSERT_TRUE(model) << model.error().message();
     model_ = *model;
   }
@@ -91,6 +96,7 @@ class Gates : public testing::TestWithParam<bool> {
   int passed_ = 0;
 
  private:
+  const cuda::Driver* driver_ = nullptr;
   std::function<void(int)> at_gate_;
 };
 
@@ -216,6 +222,15 @@ TEST_P(Gates, ADeadlineIsSeenBetweenThem) {
   EXPECT_GE(passed_, 1);
   EXPECT_LT(passed_, gates);
   EXPECT_TRUE(Snapshot(*session) == before);
+}
+
+TEST_P(Gates, OfAPromptWhoseFirstLayersAreOnTheCpu) {
+  ASSERT_NO_FATAL_FAILURE(load(GpuLayers::count(3)));
+  const auto prompt = long_prompt(200);
+  stop_at_every_gate([&] { return new_session(model_); },
+                     [&](SessionImpl& session, const StopToken& stop) {
+                       return session.evaluate(prompt, stop, {});
+                     });
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Gates, testing::Bool(),

@@ -116,6 +116,42 @@ TEST(EveryAllocation, OfAScore) {
   EXPECT_GT(fail_each("score", score), 5);
 }
 
+TEST(EveryAllocation, OfAModelOnTwoDevices) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "model.gguf";
+  ASSERT_TRUE(synth("tiny-qwen3", "q8_0", path));
+  const std::vector<Token> prompt(40, 3);
+  const auto ask = [&]() -> bool {
+    const long left = std::exchange(allocations_left, -1);
+    const auto device = [] { return make_cpu_device({.threads = 1}).value(); };
+    auto engine = std::make_shared<detail::EngineImpl>(
+        device(), [](LogLevel, std::string_view) {}, device());
+    allocations_left = left;
+    const auto checked = [](const Error& error) {
+      EXPECT_EQ(error.code(), Code::out_of_memory) << error.message();
+      return false;
+    };
+    try {
+      auto file = FileBytes::load(path);
+      if (!file) return checked(file.error());
+      auto model = ModelImpl::create(engine, std::move(*file), path, {}, GpuLayers::count(1));
+      if (!model) return checked(model.error());
+      auto session = SessionImpl::create(*model, {});
+      if (!session) return checked(session.error());
+      Outcome outcome = (*session)->evaluate(prompt, {}, {});
+      if (!outcome.done()) {
+        EXPECT_TRUE((*session)->tokens().empty());
+        return checked(*outcome.error);
+      }
+      outcome = (*session)->generate({.max_tokens = 2}, {}, {});
+      return outcome.done() || checked(*outcome.error);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  };
+  EXPECT_GT(fail_each("a model on two devices", ask), 1000);
+}
+
 /// What a session and its file go through.
 TEST(EveryAllocation, OfARemovalASaveAndARestore) {
   const ModelPointer model = cpu_model();

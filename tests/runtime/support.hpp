@@ -26,11 +26,12 @@ inline std::string model_path(const std::string& name) {
 }
 
 inline Result<ModelPointer> try_load(std::unique_ptr<Device> device, const std::string& path,
-                                     LogFunction log = {}) {
+                                     LogFunction log = {},
+                                     GpuLayers layers = GpuLayers::automatic()) {
   auto file = FileBytes::load(path);
   if (!file) return tl::unexpected(file.error());
   auto engine = std::make_shared<detail::EngineImpl>(std::move(device), std::move(log));
-  return ModelImpl::create(engine, std::move(*file), path);
+  return ModelImpl::create(engine, std::move(*file), path, {}, layers);
 }
 
 /// tiny-chat on the CPU: for what depends on threads, or counts looks at the stop.
@@ -53,7 +54,9 @@ struct FakeModel {
   explicit FakeModel(const FakeOptions& options = {}, LogFunction log = {}) {
     auto made = std::move(make_fake_device(options).value());
     device = made.get();
-    model = try_load(std::move(made), model_path("tiny-chat-Q8_0.gguf"), std::move(log)).value();
+    model = try_load(std::move(made), model_path("tiny-chat-Q8_0.gguf"), std::move(log),
+                     GpuLayers::all())
+                .value();
   }
   FakeDevice* device;
   ModelPointer model;

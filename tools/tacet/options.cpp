@@ -27,7 +27,8 @@ void describe(const ModelOptions& options, const Engine& engine, const Model& mo
                        info.architecture, human_count(static_cast<double>(info.parameters)),
                        info.types));
   if (const Result<DeviceDescription> device = engine.device())
-    complain(fmt::format("It runs on {}: {}.", device->name, device->description));
+    complain(
+        fmt::format("It runs on {}: {}. {}", device->name, device->description, info.placement));
 }
 
 constexpr std::array<std::pair<std::string_view, KvType>, 8> kKvTypes = {{{"f32", KvType::f32},
@@ -54,6 +55,16 @@ std::optional<std::pair<KvType, KvType>> kv_types(std::string_view text) {
   return std::pair(*k, *v);
 }
 
+constexpr std::uint32_t kMostGpuLayers = 1'000'000;
+
+/// "auto", "all" or a number.
+std::optional<GpuLayers> gpu_layers(std::string text) {
+  if (text == "auto") return GpuLayers::automatic();
+  if (text == "all") return GpuLayers::all();
+  if (!whole_number(0, kMostGpuLayers)(text).empty()) return std::nullopt;
+  return GpuLayers::count(static_cast<std::uint32_t>(std::stoul(text)));
+}
+
 }  // namespace
 
 std::string ModelOptions::label() const {
@@ -68,6 +79,20 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
       .add_option("--device", options.device,
                   "where it runs: cpu, cuda:0, or auto (default), the first GPU if there is one")
       ->type_name("NAME");
+  command
+      .add_option_function<std::string>(
+          "--gpu-layers",
+          [&options](const std::string& given) { options.gpu_layers = *gpu_layers(given); },
+          "the model's last N layers run on the GPU, the others on the CPU; auto (default): all "
+          "that fit, or all")
+      ->type_name("N")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            if (gpu_layers(text)) return std::string();
+            return fmt::format("'{}' is not a whole number from 0 to {}, auto or all", text,
+                               kMostGpuLayers);
+          },
+          "", "layers"));
   command.add_option("--threads", options.threads, "threads that compute (default: one a core)")
       ->type_name("N")
       ->transform(whole_number(1, kMostThreads));
@@ -126,6 +151,7 @@ tl::expected<Opened, int> open_model(const ModelOptions& options) {
   Result<Model> model = [&] {
     ProgressLine progress("loading");
     LoadOptions load;
+    load.gpu_layers = options.gpu_layers;
     load.mode = options.read ? LoadMode::read : LoadMode::map;
     load.stop = work.token();
     load.progress = [&](std::uint64_t done, std::uint64_t total) { progress.show(done, total); };

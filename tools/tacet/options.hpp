@@ -16,6 +16,7 @@ namespace tacet::cli {
 struct ModelOptions {
   std::string path;  ///< not given: the embedded model
   std::string device = "auto";
+  GpuLayers gpu_layers = GpuLayers::automatic();
   unsigned threads = 0;  ///< 0: one a core
   bool read = false;     ///< copy the file instead of mapping it
   bool verbose = false;  ///< show log lines of level info, and what was loaded

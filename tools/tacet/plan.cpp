@@ -35,7 +35,15 @@ Total total(const PlanReport& report) {
   return sum;
 }
 
-Json to_json(const PlanReport& report) {
+Json to_json(const PlanReport& report, const ModelInfo& info) {
+  Json places = Json::array();
+  for (const PlanPlace& place : report.places)
+    places.push_back({{"device", place.device},
+                      {"first_layer", place.first_layer},
+                      {"end_layer", place.end_layer},
+                      {"weight_bytes", place.weight_bytes},
+                      {"kv_bytes", place.kv_bytes},
+                      {"arena_bytes", place.arena_bytes}});
   Json steps = Json::array();
   for (const PlanStep& step : report.steps)
     steps.push_back({{"name", step.name},
@@ -45,13 +53,24 @@ Json to_json(const PlanReport& report) {
                      {"bytes", step.bytes},
                      {"operations", step.operations}});
   const Total sum = total(report);
-  return {
-      {"rows", report.rows},  {"keys", report.keys},          {"arena_bytes", report.arena_bytes},
-      {"bytes", sum.bytes},   {"operations", sum.operations}, {"steps", steps},
-      {"notes", report.notes}};
+  return {{"rows", report.rows},
+          {"keys", report.keys},
+          {"placement", info.placement},
+          {"places", places},
+          {"arena_bytes", report.arena_bytes},
+          {"bytes", sum.bytes},
+          {"operations", sum.operations},
+          {"steps", steps},
+          {"notes", report.notes}};
 }
 
-std::string to_text(const PlanReport& report) {
+std::string to_text(const PlanReport& report, const ModelInfo& info) {
+  Table places({"place", "layers", ">weights", ">keys and values", ">intermediate values"});
+  for (const PlanPlace& place : report.places)
+    places.add({place.device, fmt::format("{} to {}", place.first_layer, place.end_layer - 1),
+                human_bytes(static_cast<double>(place.weight_bytes)),
+                human_bytes(static_cast<double>(place.kv_bytes)),
+                human_bytes(static_cast<double>(place.arena_bytes))});
   Table table({"step", "op", "place", "kernel", ">bytes", ">operations"});
   for (const PlanStep& step : report.steps)
     table.add({step.name, step.op, step.place, step.kernel, human_bytes(step.bytes),
@@ -60,8 +79,9 @@ std::string to_text(const PlanReport& report) {
   table.add({fmt::format("{} steps", report.steps.size()), "", "", "", human_bytes(sum.bytes),
              human_count(sum.operations)});
   std::string text =
-      fmt::format("{} rows, {} keys; {} for intermediate values\n\n{}", report.rows, report.keys,
-                  human_bytes(static_cast<double>(report.arena_bytes)), table.text());
+      fmt::format("{} rows, {} keys; {} for intermediate values\n{}\n\n{}\n{}", report.rows,
+                  report.keys, human_bytes(static_cast<double>(report.arena_bytes)), info.placement,
+                  places.text(), table.text());
   for (const std::string& note : report.notes) text += fmt::format("\nnote: {}", note);
   return report.notes.empty() ? text : text + '\n';
 }
@@ -72,7 +92,8 @@ int plan(const PlanOptions& options) {
   const std::uint32_t keys = options.keys == 0 ? options.rows : options.keys;
   Result<PlanReport> report = opened->model.plan(options.rows, keys, options.session);
   if (!report) return complain(report.error());
-  return options.json ? print_json(to_json(*report)) : print(to_text(*report));
+  return options.json ? print_json(to_json(*report, opened->model.info()))
+                      : print(to_text(*report, opened->model.info()));
 }
 
 }  // namespace

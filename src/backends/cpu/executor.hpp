@@ -17,6 +17,9 @@ class CpuTape final : public Tape {
   CpuTape(const Part& part, TapeBuilder builder, std::shared_ptr<AlignedBytes> arena);
 
   std::span<const TapeStep> steps() const noexcept { return steps_; }
+  std::uint32_t step_count() const noexcept override {
+    return static_cast<std::uint32_t>(steps_.size());
+  }
   std::byte* arena() const noexcept { return arena_->data(); }
 
  private:

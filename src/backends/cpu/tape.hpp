@@ -113,6 +113,8 @@ const T* resolve_input(const Ref& ref, const ChunkContext& context) noexcept {
       return reinterpret_cast<const T*>(context.run->positions.data());
     case Ref::Space::output_rows:
       return reinterpret_cast<const T*>(context.run->output_rows.data());
+    case Ref::Space::stream:
+      return reinterpret_cast<const T*>(context.run->stream);
     case Ref::Space::logits:
       return reinterpret_cast<const T*>(context.run->logits);
     default:

@@ -177,20 +177,29 @@ class CudaDevice final : public Device {
     const std::lock_guard lock(mutex_);
     const auto scope = gpu().scope();
     auto tape = std::make_unique<CudaTape>(part);
-    const std::size_t logits_at = (part.arena_bytes + 255) / 256 * 256;
-    std::size_t bytes = logits_at;
-    for (const PlacedNode& node : part.nodes)
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        if (node.outputs[i].space != Ref::Space::logits) continue;
-        const Shape& shape = node.view.outputs[i].shape;
-        tape->logits_width = static_cast<std::size_t>(shape.width());
-        bytes = logits_at + static_cast<std::size_t>(shape.elements()) * sizeof(float);
+    // Behind the arena lie the logits, and behind them the stream.
+    const auto behind = [](std::size_t bytes) { return (bytes + 255) / 256 * 256; };
+    std::size_t logits_bytes = 0, stream_bytes = 0;
+    const auto find = [](std::span<const Ref> refs, std::span<const ValueType> types,
+                         Ref::Space space, std::size_t& width, std::size_t& bytes) {
+      for (std::size_t i = 0; i < refs.size(); ++i) {
+        if (refs[i].space != space) continue;
+        width = static_cast<std::size_t>(types[i].shape.width());
+        bytes = static_cast<std::size_t>(types[i].shape.elements()) * sizeof(float);
       }
-    auto arena = arena_of(bytes);
+    };
+    for (const PlacedNode& node : part.nodes) {
+      find(node.outputs, node.view.outputs, Ref::Space::logits, tape->logits_width, logits_bytes);
+      find(node.inputs, node.view.inputs, Ref::Space::stream, tape->stream_width, stream_bytes);
+    }
+    const std::size_t logits_at = behind(part.arena_bytes);
+    const std::size_t stream_at = behind(logits_at + logits_bytes);
+    auto arena = arena_of(stream_at + stream_bytes);
     if (!arena) return fail(std::move(arena));
     tape->arena = std::move(*arena);
     tape->logits = reinterpret_cast<const float*>(tape->arena->data() + logits_at);
-    TapeBuilder builder(tape->arena->data(), logits_at, executor_.arrivals(), size_);
+    tape->stream = tape->arena->data() + stream_at;
+    TapeBuilder builder(tape->arena->data(), logits_at, stream_at, executor_.arrivals(), size_);
     for (const PlacedNode& node : part.nodes) {
       static_cast<const CudaKernel*>(node.kernel)->emit(node, builder);
       builder.launches.take_seconds(estimate(node.view, part.rows));
@@ -266,8 +275,8 @@ class CudaDevice final : public Device {
     if (status != CUDA_ERROR_OUT_OF_MEMORY) return driver().failure(status, "memory was allocated");
     return fail(
         Code::out_of_memory,
-        "{} has no {:.1f} MiB for {} ({:.1f} MiB are free); use a smaller context or model, or "
-        "the device cpu.",
+        "{} has no {:.1f} MiB for {} ({:.1f} MiB are free); use a smaller context or model, "
+        "fewer layers on the GPU (--gpu-layers), or the device cpu.",
         info_.name, mib(bytes), purpose, mib(memory_free()));
   }
 
@@ -285,7 +294,7 @@ class CudaDevice final : public Device {
       return fail(
           Code::out_of_memory,
           "{} has no {:.1f} MiB for intermediate values ({:.1f} MiB are free); use a smaller "
-          "context or model.",
+          "context or model, or fewer layers on the GPU (--gpu-layers).",
           info_.name, mib(bytes), mib(memory_free()));
     arena_ = std::make_shared<DeviceMemory>(std::move(memory));
     arena_bytes_ = bytes;

@@ -219,6 +219,22 @@ Result<void> CudaExecutor::upload(const RunArgs& args, std::uint32_t epoch) {
   return {};
 }
 
+/// Brings what another device has computed, in pieces, so that a stop need not wait for all.
+Result<void> CudaExecutor::bring_stream(const CudaTape& tape, const RunState& run) {
+  constexpr std::size_t piece = 256 * 1024;
+  const RunArgs& args = run.request().args;
+  const auto* stream = reinterpret_cast<const std::byte*>(args.stream);
+  const std::size_t bytes = args.rows * tape.stream_width * sizeof(float);
+  for (std::size_t at = 0; at < bytes; at += piece) {
+    if (run.stop_word().load(std::memory_order_relaxed) != 0) return {};
+    const CUresult status = gpu_.driver->copy_to_device(pointer(tape.stream + at), stream + at,
+                                                        std::min(piece, bytes - at), stream_);
+    if (status != CUDA_SUCCESS)
+      return gpu_.driver->failure(status, "the values of another device were copied");
+  }
+  return {};
+}
+
 /// Has the device say when it has come here.
 Result<void> CudaExecutor::mark_progress() {
   const CUresult status = gpu_.driver->stream_write_value(
@@ -278,6 +294,7 @@ CudaExecutor::Ended CudaExecutor::execute(RunState& run) {
   const std::uint32_t epoch = epoch_;
   if (is_stopped()) return {RunStatus::stopped};
   if (auto uploaded = upload(args, epoch); !uploaded) return failed(uploaded, 0);
+  if (auto brought = bring_stream(tape, run); !brought) return failed(brought, 0);
   const std::uint32_t first = progress_;
   const auto passed = [&](std::size_t segments) {
     return segments == 0 ? 0 : tape.segments[segments - 1].end();

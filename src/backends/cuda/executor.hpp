@@ -52,6 +52,7 @@ class CudaExecutor final : public Executor {
   Ended execute_or_fail(RunState& run) noexcept;
   Ended execute(RunState& run);
   Result<void> upload(const RunArgs& args, std::uint32_t epoch);
+  Result<void> bring_stream(const CudaTape& tape, const RunState& run);
   Result<void> mark_progress();
   Result<void> wait_for(std::uint32_t progress);
   Result<void> end_run(const CudaTape& tape, std::size_t floats);

@@ -19,9 +19,13 @@ struct GpuSize {
 /// Collects the launches of a tape, and knows where its values lie.
 class TapeBuilder {
  public:
-  TapeBuilder(std::byte* arena, std::size_t logits_offset, std::uint32_t* zeros,
-              const GpuSize& gpu_size) noexcept
-      : arrivals(zeros), size(gpu_size), arena_(arena), logits_offset_(logits_offset) {}
+  TapeBuilder(std::byte* arena, std::size_t logits_offset, std::size_t stream_offset,
+              std::uint32_t* zeros, const GpuSize& gpu_size) noexcept
+      : arrivals(zeros),
+        size(gpu_size),
+        arena_(arena),
+        logits_offset_(logits_offset),
+        stream_offset_(stream_offset) {}
 
   Launches launches;
   std::uint32_t* const arrivals;  ///< arrival_words of them
@@ -37,6 +41,8 @@ class TapeBuilder {
         return reinterpret_cast<T*>(arena_ + ref.offset);
       case Ref::Space::logits:
         return reinterpret_cast<T*>(arena_ + logits_offset_);
+      case Ref::Space::stream:
+        return reinterpret_cast<T*>(arena_ + stream_offset_);
       default:
         return nullptr;
     }
@@ -45,6 +51,7 @@ class TapeBuilder {
  private:
   std::byte* arena_;
   std::size_t logits_offset_;
+  std::size_t stream_offset_;
 };
 
 /// A row of CUDA's kernel table.
@@ -76,12 +83,15 @@ class Segment {
 class CudaTape final : public Tape {
  public:
   using Tape::Tape;
+  std::uint32_t step_count() const noexcept override { return steps; }
 
   std::vector<Segment> segments;
   std::uint32_t steps = 0;
   std::shared_ptr<DeviceMemory> arena;
   const float* logits = nullptr;  ///< on the device
   std::size_t logits_width = 0;
+  std::byte* stream = nullptr;   ///< on the device: what another device has computed before
+  std::size_t stream_width = 0;  ///< 0: there is none
 };
 
 /// Makes the segments of a tape of `rows` rows. Each has at most so much work that two of them end

@@ -26,6 +26,9 @@ struct FakeStep {
 
 struct FakeTape final : Tape {
   using Tape::Tape;
+  std::uint32_t step_count() const noexcept override {
+    return static_cast<std::uint32_t>(steps.size());
+  }
   std::vector<FakeStep> steps;
   mutable std::vector<std::byte> arena;
 };
@@ -67,6 +70,8 @@ const void* input_data(const Ref& ref, const FakeTape& tape, const RunArgs& args
       return args.positions.data();
     case Ref::Space::output_rows:
       return args.output_rows.data();
+    case Ref::Space::stream:
+      return args.stream;
     case Ref::Space::logits:
       return args.logits;
     default:

@@ -31,6 +31,7 @@ class DecoderBuilder {
             config_.rope_low, config_.rope_high, config_.rope_magnitude}));
     for (std::uint32_t layer = 0; layer < config_.layers; ++layer) {
       prefix_ = fmt::format("blk.{}.", layer);
+      graph_.begin_layer(x);
       ValueId attended = attention(norm(x, "attn_norm"), layer);
       if (layer + 1 == config_.layers) {
         // Behind the last attention only the rows whose logits are asked for matter.
