@@ -142,17 +142,21 @@ TEST(Split, EachKindOfTokenStopsEitherPart) {
       auto session = new_session(split.model);
       detail::CallImpl call;
       EXPECT_TRUE(session->submit(call, prompt, token, {}));
-      device->wait_until_held();
       ask();
       return session->settle(call).reason;
     };
-    const auto set = [&] { __atomic_store_n(&byte, 1, __ATOMIC_RELAXED); };
+    const auto set = [&] {
+      device->wait_until_held();
+      __atomic_store_n(&byte, 1, __ATOMIC_RELAXED);
+    };
     EXPECT_EQ(stopped_by(StopToken::byte(&byte), set), StopReason::requested);
     EXPECT_EQ(stopped_by(StopToken::after(20ms), [] {}), StopReason::deadline);
-    const auto caller = std::this_thread::get_id();
-    EXPECT_EQ(stopped_by(StopToken::callback([&] { return std::this_thread::get_id() == caller; }),
-                         [] {}),
-              StopReason::requested);
+    const auto held = device->steps_executed() + 3;
+    const auto fires = [&, caller = std::this_thread::get_id()] {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      return device->steps_executed() == held;
+    };
+    EXPECT_EQ(stopped_by(StopToken::callback(fires), [] {}), StopReason::requested);
     device->hold_at(FakeDevice::never);
   }
 }
