@@ -1,11 +1,13 @@
 // Matrices in CUDA's tiles hold the numbers that rows hold, as a warp reads them.
 
-#include "backends/cuda/gemm/tiles.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "ops/as_halves.hpp"
 #include "ops/cases.hpp"
+#include "ops/tile_reader.hpp"
 #include "types/convert.hpp"
 
 namespace tacet::op_tests {
@@ -14,65 +16,21 @@ namespace {
 using namespace cuda;
 
 /// What the lanes of a warp read of a group of rows, {16, columns}.
-template <DType Type>
-std::vector<float> read_group(const std::byte* group, std::uint32_t columns) {
-  using F = TileFormat<Type>;
-  const std::byte* factors = group + tiled_bytes(Type, tile_rows, columns) - factor_bytes;
-  std::vector<float> values(std::size_t{tile_rows} * columns, -1);
-  for (std::uint32_t chunk = 0; chunk * chunk_columns < columns; ++chunk)
-    for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      const RawChunk raw =
-          load_chunk<F>(group + chunk / F::chunks * F::tile_bytes, chunk % F::chunks, lane);
-      std::uint32_t words[8];
-      ChunkScales<F::groups> scales;
-      unpack_codes<Type>(raw, words);
-      unpack_scales<Type>(
-          raw,
-          {load_as<float>(factors + lane / 4 * 4), load_as<float>(factors + (lane / 4 + 8) * 4)},
-          scales);
-      for (std::uint32_t i = 0; i < 32; ++i) {
-        const std::uint32_t word = i / 4, b = word / 4, h = word / 2 % 2, p = word % 2;
-        const std::uint32_t column = 64 * chunk + 32 * b + 16 * h + 4 * (lane % 4) + i % 4;
-        if (column >= columns) continue;
-        const auto code = static_cast<std::int8_t>(words[word] >> (8 * (i % 4)));
-        const std::uint32_t set = (2 * b + h) * F::groups / 4;
-        const float value = scales.scale[p][set] * static_cast<float>(code - F::zero);
-        values[std::size_t{lane / 4 + 8 * p} * columns + column] =
-            F::has_min ? value + scales.min[p][set] : value;
-      }
-    }
-  return values;
-}
-
 std::vector<float> read_group(DType type, const std::byte* group, std::uint32_t columns) {
-  switch (type) {
-    case DType::q8_0:
-      return read_group<DType::q8_0>(group, columns);
-    case DType::q4_0:
-      return read_group<DType::q4_0>(group, columns);
-    case DType::q4_1:
-      return read_group<DType::q4_1>(group, columns);
-    case DType::q5_0:
-      return read_group<DType::q5_0>(group, columns);
-    case DType::q5_1:
-      return read_group<DType::q5_1>(group, columns);
-    case DType::q2_K:
-      return read_group<DType::q2_K>(group, columns);
-    case DType::q3_K:
-      return read_group<DType::q3_K>(group, columns);
-    case DType::q4_K:
-      return read_group<DType::q4_K>(group, columns);
-    case DType::q5_K:
-      return read_group<DType::q5_K>(group, columns);
-    case DType::q6_K:
-      return read_group<DType::q6_K>(group, columns);
-    case DType::iq4_nl:
-      return read_group<DType::iq4_nl>(group, columns);
-    case DType::iq4_xs:
-      return read_group<DType::iq4_xs>(group, columns);
-    default:
-      return read_group<DType::mxfp4>(group, columns);
-  }
+  std::vector<float> values(std::size_t{tile_rows} * columns, -1);
+  const std::byte* factors = group + tiled_bytes(type, tile_rows, columns) - factor_bytes;
+  with_tiled_type(type, [&]<DType Type>() {
+    using F = TileFormat<Type>;
+    visit_tiles<Type>(group, columns, [&](const RawChunk& raw, const TiledCode& at) {
+      const float factor = load_as<float>(factors + std::size_t{at.row} * 4);
+      ChunkScales<F::groups> scales;
+      unpack_scales<Type>(raw, {factor, factor}, scales);
+      const float value = scales.scale[at.p][at.set] * static_cast<float>(at.code);
+      values[std::size_t{at.row} * columns + at.column] =
+          F::has_min ? value + scales.min[at.p][at.set] : value;
+    });
+  });
+  return values;
 }
 
 class Tiles : public testing::TestWithParam<DType> {};
@@ -106,6 +64,24 @@ INSTANTIATE_TEST_SUITE_P(Types, Tiles,
                                          DType::q5_K, DType::q6_K, DType::iq4_nl, DType::iq4_xs,
                                          DType::mxfp4),
                          [](const auto& tested) { return std::string(name(tested.param)); });
+
+/// What tolerances rest on.
+TEST_P(Tiles, HalvesAreNearWhatTheyStandFor) {
+  Random random(fmt::format("halves {}", name(GetParam())));
+  const auto columns = static_cast<std::uint32_t>(width_for(GetParam(), 160));
+  const Input matrix = op_tests::matrix(random, GetParam(), 21, columns);
+  std::vector<float> exact(std::size_t{21} * columns);
+  dequantize(GetParam(), matrix.bytes.data(), exact);
+  const std::vector<float> halves = weights_as_halves(matrix);
+  double error = 0, whole = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    error += std::pow(halves[i] - exact[i], 2);
+    whole += std::pow(exact[i], 2);
+  }
+  EXPECT_LT(std::sqrt(error / whole), 1e-3);
+  // Powers of two times small numbers are halves.
+  EXPECT_EQ(error == 0, GetParam() == DType::mxfp4);
+}
 
 TEST(TilesOfHalves, RowsComeBack) {
   constexpr std::uint32_t rows = 21, columns = 70;
