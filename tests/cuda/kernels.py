@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Bytes of spill stores that a kernel of a module may have at most, where that is not 0.
-SPILLS = {"f16": 120, "bf16": 120, "q5_1": 40, "q5_K": 16}
+SPILLS = {"f16": 120, "bf16": 120, "q5_1": 64, "q5_K": 16}
 
 HALVES = r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.f16\.f16\.f32|wgmma\.mma_async\S*\.f32\.f16\.f16"
 BF16 = HALVES.replace("f16", "bf16")

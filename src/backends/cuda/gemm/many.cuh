@@ -59,8 +59,9 @@ __device__ void product_of_many(const ProductArguments& a, const RunContext& run
 
   const bool is_live = first_row + row_of_warp < rows;
   Sums totals[2][row_tiles];
-  // A thread looks at the stop every eight chunks, and what it saw is used eight chunks later.
-  std::uint32_t seen = 0;
+  // A thread looks at the stop as it begins and every eight chunks, and what it saw then is used
+  // eight chunks later.
+  std::uint32_t seen = threadIdx.x == 0 ? load_relaxed(run.stop) : 0;
   const std::uint32_t epoch = run.block->epoch;
   for (std::uint32_t slice = 0; slice < slices; ++slice) {
     Sums sums[2][row_tiles];
