@@ -91,6 +91,8 @@ class Gates : public testing::TestWithParam<bool> {
     std::printf("%d gates\n", gates);
   }
 
+  void stop_by_relay(const std::function<void()>& fire, const StopToken& stop, StopReason reason);
+
   FakeDriver fake_;
   ModelPointer model_;
   int passed_ = 0;
@@ -186,42 +188,35 @@ TEST_P(Gates, AStopGivesTakenPagesBack) {
   EXPECT_EQ(b->evaluate(prompt, {}, {}).reused, 128U);
 }
 
-TEST_P(Gates, AByteIsSeenBetweenThem) {
+/// A stop that the relay carries over, made to fire at the first gate, is seen before the last.
+void Gates::stop_by_relay(const std::function<void()>& fire, const StopToken& stop,
+                          StopReason reason) {
   const auto prompt = question(model_);
   auto session = new_session(model_);
   const Snapshot before(*session);
   const int gates = count_gates([&] { return new_session(model_)->evaluate(prompt, {}, {}); });
-  unsigned char byte = 0;
-  const auto set = [&](int) {
-    __atomic_store_n(&byte, 1, __ATOMIC_RELAXED);
+  const auto look = [&](int) {
+    fire();
     std::this_thread::sleep_for(20ms);  // the relay looks meanwhile
   };
-  const Outcome outcome =
-      with_gates(set, [&] { return session->evaluate(prompt, StopToken::byte(&byte), {}); });
+  const Outcome outcome = with_gates(look, [&] { return session->evaluate(prompt, stop, {}); });
   EXPECT_EQ(outcome.status, Status::stopped);
-  EXPECT_EQ(outcome.reason, StopReason::requested);
+  EXPECT_EQ(outcome.reason, reason);
   EXPECT_GE(passed_, 1);
   EXPECT_LT(passed_, gates);
   EXPECT_TRUE(Snapshot(*session) == before);
 }
 
+TEST_P(Gates, AByteIsSeenBetweenThem) {
+  unsigned char byte = 0;
+  stop_by_relay([&] { __atomic_store_n(&byte, 1, __ATOMIC_RELAXED); }, StopToken::byte(&byte),
+                StopReason::requested);
+}
+
 TEST_P(Gates, ADeadlineIsSeenBetweenThem) {
-  const auto prompt = question(model_);
-  auto session = new_session(model_);
-  const Snapshot before(*session);
-  const int gates = count_gates([&] { return new_session(model_)->evaluate(prompt, {}, {}); });
   const auto deadline = std::chrono::steady_clock::now() + 300ms;
-  const auto wait = [&](int) {
-    std::this_thread::sleep_until(deadline);
-    std::this_thread::sleep_for(20ms);  // the relay looks meanwhile
-  };
-  const Outcome outcome =
-      with_gates(wait, [&] { return session->evaluate(prompt, StopToken::at(deadline), {}); });
-  EXPECT_EQ(outcome.status, Status::stopped);
-  EXPECT_EQ(outcome.reason, StopReason::deadline);
-  EXPECT_GE(passed_, 1);
-  EXPECT_LT(passed_, gates);
-  EXPECT_TRUE(Snapshot(*session) == before);
+  stop_by_relay([&] { std::this_thread::sleep_until(deadline); }, StopToken::at(deadline),
+                StopReason::deadline);
 }
 
 TEST_P(Gates, OfAPromptWhoseFirstLayersAreOnTheCpu) {
