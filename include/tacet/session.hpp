@@ -171,8 +171,10 @@ class Session {
   std::uint32_t context() const noexcept;
   /// The committed tokens, prompts and answers.
   std::span<const Token> tokens() const noexcept;
-  /// Logits after the last evaluated token, one for each token of the vocabulary; empty at first.
-  /// Valid until the next call.
+  /// Logits after the last evaluated token, one for each token of the vocabulary; valid until the
+  /// next call. Empty at first, and after a `generate`, for which only the most likely tokens leave
+  /// the device, unless its options may need all: a temperature without top_k (or with more than
+  /// 128, less the recent tokens under a penalty), a penalty below 1.
   std::span<const float> logits() const noexcept;
 
   /// Appends `tokens` and computes them: the prompt. Atomic.
@@ -199,8 +201,7 @@ class Session {
   /// keeps its keys and values, which were computed with the forgotten tokens in sight, and its
   /// positions: the model sees a gap. With `close_gap` the tokens before `begin` move up to what
   /// comes behind: they are computed again at their new positions, as a prompt of `begin` tokens.
-  /// Atomic. Logits are not readable until the next evaluate or generate, which computes the last
-  /// token anew.
+  /// Atomic. Logits are not readable until the next evaluate.
   Outcome remove(std::uint32_t begin, std::uint32_t end, bool close_gap = false,
                  const StopToken& stop = {});
   /// Writes all of the session to a file, whole or not at all: tokens, keys and values, logits,
@@ -208,9 +209,9 @@ class Session {
   /// `note` is the program's own and comes back with it. Code::stopped if `stop` fired.
   Result<void> save(const std::string& path, const StopToken& stop = {},
                     std::string_view note = {});
-  /// Forgets all but the first `count` tokens. Logits are not readable until the next evaluate or
-  /// generate, which computes the last kept token anew; all of them, if a window had moved past
-  /// what they need.
+  /// Forgets all but the first `count` tokens. Logits are not readable until the next evaluate. A
+  /// `generate` computes the last kept token anew; all of them, if a window had moved past what
+  /// they need.
   Result<void> truncate(std::uint32_t count);
 
  private:

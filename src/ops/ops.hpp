@@ -93,6 +93,15 @@ double alibi_slope(double max_bias, std::uint32_t heads, std::uint32_t head) noe
 /// select_rows(x {R, W}, rows i32 {S}) -> {S, W}. Row numbers are clamped to the run's rows.
 extern const Op select_rows;
 
+/// The most that top_k finds.
+inline constexpr std::int32_t most_k = 128;
+struct TopKAttributes {
+  std::int32_t k;  ///< 1 to most_k, at most W
+};
+/// top_k(x {R, W}) -> {R, 2k}: the k largest elements of each row, the largest first, then their
+/// places in the row. Of equal ones the first comes first; NaN counts as -infinity, and -0 as 0.
+extern const Op top_k;
+
 // Fused ops. Each decomposes into the ops above; the planner makes them where the device has a row
 // for them.
 

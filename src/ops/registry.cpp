@@ -5,9 +5,10 @@
 namespace tacet::ops {
 
 std::span<const Op* const> all() noexcept {
-  static constexpr std::array<const Op*, 15> ops{
-      &embed,    &matmul,    &add,         &mul,          &silu,      &rms_norm, &rope_table, &rope,
-      &kv_write, &attention, &select_rows, &add_rms_norm, &norm_rope, &matmul3,  &up_gate};
+  static constexpr std::array<const Op*, 16> ops{&embed,        &matmul,    &add,         &mul,
+                                                 &silu,         &rms_norm,  &rope_table,  &rope,
+                                                 &kv_write,     &attention, &select_rows, &top_k,
+                                                 &add_rms_norm, &norm_rope, &matmul3,     &up_gate};
   return ops;
 }
 

@@ -72,11 +72,14 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
       if (decodes) undo_decode(computed, had_logits);
       return ended;
     };
+    const bool from_candidates = decodes && sampler_.is_enough(history_.size(), options.sampler);
     if (decodes) {
-      Outcome step = decode(stop);
+      Outcome step = decode(from_candidates ? sampler_.candidates() : nullptr, stop);
       if (!step.done()) return step;
     }
-    const auto token = sampler_.choose(*logits_, history_, options.sampler, random, stop);
+    const auto token = from_candidates
+                           ? sampler_.choose_candidate(history_, options.sampler, random, stop)
+                           : sampler_.choose(*logits_, history_, options.sampler, random, stop);
     if (!token) return give_up(stopped_between_runs(stop));
     const Tokenizer& tokenizer = model_->tokenizer();
     if (tokenizer.is_end(*token)) {

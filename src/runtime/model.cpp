@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/checksum.hpp"
+#include "ops/ops.hpp"
 #include "runtime/model_impl.hpp"
 #include "runtime/session_impl.hpp"
 
@@ -77,9 +78,24 @@ namespace {
 /// Whether the device can run the model's layers at all, found before the first run by planning one
 /// row.
 Result<void> check_plan(const ModelImpl& model) {
-  auto plan = model.plan(1, {.context = 32});
+  auto plan = model.plan(1, {.context = 32}, {.candidates = true});
   if (!plan) return fail(std::move(plan));
   return {};
+}
+
+/// The graph with top_k of its logits as its output.
+Result<Graph> with_candidates(Graph graph, std::uint32_t k) {
+  Node node{.op = &ops::top_k,
+            .inputs = {graph.output},
+            .outputs = {static_cast<ValueId>(graph.values.size())},
+            .attributes = Attributes(ops::TopKAttributes{static_cast<std::int32_t>(k)}),
+            .name = "candidates"};
+  auto types = ops::top_k.infer({&graph[graph.output].type, 1}, node.attributes);
+  if (!types) return fail(std::move(types));
+  graph.output = node.outputs[0];
+  graph.values.push_back({.name = node.name, .type = types->front()});
+  graph.nodes.push_back(std::move(node));
+  return graph;
 }
 
 std::uint64_t fingerprint_of(std::span<const std::byte> file, const Gguf& gguf) {
@@ -162,11 +178,12 @@ Result<std::shared_ptr<const ModelImpl>> ModelImpl::create(std::shared_ptr<const
   return model;
 }
 
-Result<const Plan*> ModelImpl::plan(std::uint32_t rows, PlanOptions options, const StopToken& stop,
-                                    std::uint32_t outputs) const {
+Result<const Plan*> ModelImpl::plan(std::uint32_t rows, PlanOptions options, RunOutputs outputs,
+                                    const StopToken& stop) const {
   // Contexts are rounded up, so that sessions of similar sizes share their plans.
   options.context = std::bit_ceil(std::max(options.context, KvPool::page_tokens));
-  const PlanKey key{row_class(rows), row_class(outputs), options};
+  outputs.rows = row_class(outputs.rows);
+  const PlanKey key{row_class(rows), outputs, options};
   std::unique_lock lock(mutex_);
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second.get();
   if (auto checked = check_kv_types(config_, options.k_type, options.v_type); !checked)
@@ -174,11 +191,13 @@ Result<const Plan*> ModelImpl::plan(std::uint32_t rows, PlanOptions options, con
   std::unique_ptr<Plan> plan;
   for (const Part& part : parts_) {
     auto graph = build(part, {.rows = key.rows,
-                              .outputs = key.outputs,
+                              .outputs = outputs.rows,
                               .max_keys = options.context,
                               .window = options.window,
                               .k_type = options.k_type,
                               .v_type = options.v_type});
+    if (graph && outputs.candidates && part.place.end_layer == config_.layers)
+      graph = with_candidates(std::move(*graph), candidate_count(config_.vocabulary));
     if (!graph) return fail(std::move(graph));
     auto next = make_plan(std::move(*graph), *part.place.device, stop);
     if (!next) return fail(std::move(next));

@@ -56,6 +56,13 @@ struct PlanOptions {
   auto operator<=>(const PlanOptions&) const = default;
 };
 
+/// What a run gives.
+struct RunOutputs {
+  std::uint32_t rows = 1;   ///< the most rows that are asked for
+  bool candidates = false;  ///< the most likely tokens of each (Candidates), not all logits
+  auto operator<=>(const RunOutputs&) const = default;
+};
+
 /// What a Model refers to: weights, text, and the caches that its sessions share. Thread-safe.
 class ModelImpl {
  public:
@@ -78,10 +85,10 @@ class ModelImpl {
   const Tokenizer& tokenizer() const noexcept { return tokenizer_; }
   const ChatTemplate& chat_template() const noexcept { return chat_template_; }
 
-  /// The plan for a run of up to `rows` rows, of which up to `outputs` give logits, made at the
-  /// first call; lives as long as the model. Making one looks at `stop`.
-  Result<const Plan*> plan(std::uint32_t rows, PlanOptions options, const StopToken& stop = {},
-                           std::uint32_t outputs = 1) const;
+  /// The plan for a run of up to `rows` rows, made at the first call; lives as long as the model.
+  /// Making one looks at `stop`.
+  Result<const Plan*> plan(std::uint32_t rows, PlanOptions options, RunOutputs outputs = {},
+                           const StopToken& stop = {}) const;
   /// What is where; of keys and values what a session of `options` may need.
   std::vector<PlanPlace> places(const Plan& plan, PlanOptions options) const;
   /// The memory that sessions with these types share.
@@ -97,7 +104,7 @@ class ModelImpl {
 
   struct PlanKey {
     std::uint32_t rows;
-    std::uint32_t outputs;
+    RunOutputs outputs;
     PlanOptions options;
     auto operator<=>(const PlanKey&) const = default;
   };

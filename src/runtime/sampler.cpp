@@ -5,9 +5,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/result.hpp"
+#include "ops/ops.hpp"
 
 namespace tacet {
 
@@ -62,24 +64,60 @@ Result<void> check(const SamplerOptions& options) {
   return {};
 }
 
-bool Sampler::copy(std::span<const float> logits, const StopToken& stop) {
-  return for_each(logits.size(), stop, [&](std::size_t i) {
-    logits_[i] = std::isnan(logits[i]) ? -std::numeric_limits<float>::infinity() : logits[i];
+std::uint32_t candidate_count(std::uint32_t vocabulary) noexcept {
+  return std::min<std::uint32_t>(ops::most_k, vocabulary);
+}
+
+Sampler::Sampler(std::uint32_t vocabulary)
+    : candidates_(2 * candidate_count(vocabulary)),
+      tokens_(vocabulary),
+      logits_(vocabulary),
+      weights_(vocabulary) {}
+
+bool Sampler::list_all(std::span<const float> logits, const StopToken& stop) {
+  count_ = logits.size();
+  return for_each(count_, stop, [&](std::size_t i) {
+    tokens_[i] = static_cast<Token>(i);
+    // With one zero only, so that the order of keys is that of logits.
+    logits_[i] = std::isnan(logits[i]) ? -std::numeric_limits<float>::infinity() : logits[i] + 0;
   });
+}
+
+void Sampler::list_candidates() {
+  count_ = candidates_.size() / 2;
+  const auto logits = std::span(candidates_).first(count_),
+             places = std::span(candidates_).last(count_);
+  std::array<std::pair<Token, float>, ops::most_k> listed;
+  for (std::size_t i = 0; i < count_; ++i) listed[i] = {static_cast<Token>(places[i]), logits[i]};
+  std::ranges::sort(std::span(listed).first(count_));
+  for (std::size_t i = 0; i < count_; ++i) std::tie(tokens_[i], logits_[i]) = listed[i];
+}
+
+bool Sampler::is_enough(std::size_t history_size, const SamplerOptions& options) const noexcept {
+  // A penalty below 1 lifts tokens that need not be among the best.
+  if (options.repeat_penalty < 1) return false;
+  const std::size_t kept = options.temperature <= 0 ? 1 : options.top_k;
+  // Each token that it moves down lets another one in.
+  const std::size_t moved =
+      options.repeat_penalty == 1 ? 0 : std::min<std::size_t>(options.repeat_last, history_size);
+  return kept != 0 && kept + moved <= candidates_.size() / 2;
 }
 
 /// Each token once, however often it is there: `weights_`, not in use yet, marks the ones to do.
 bool Sampler::penalize(std::span<const Token> recent, float penalty, const StopToken& stop) {
-  const auto known = [&](std::size_t i) {
-    return static_cast<std::size_t>(recent[i]) < logits_.size();
+  const auto listed = std::span(tokens_).first(count_);
+  const auto place = [&](std::size_t i) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(listed, recent[i]) - listed.begin());
   };
-  const auto place = [&](std::size_t i) { return static_cast<std::size_t>(recent[i]); };
+  const auto is_listed = [&](std::size_t i) {
+    return std::ranges::binary_search(listed, recent[i]);
+  };
   return for_each(recent.size(), stop,
                   [&](std::size_t i) {
-                    if (known(i)) weights_[place(i)] = 1;
+                    if (is_listed(i)) weights_[place(i)] = 1;
                   }) &&
          for_each(recent.size(), stop, [&](std::size_t i) {
-           if (!known(i) || std::exchange(weights_[place(i)], 0) == 0) return;
+           if (!is_listed(i) || std::exchange(weights_[place(i)], 0) == 0) return;
            float& logit = logits_[place(i)];
            logit = logit > 0 ? logit / penalty : logit * penalty;
          });
@@ -88,7 +126,7 @@ bool Sampler::penalize(std::span<const Token> recent, float penalty, const StopT
 bool Sampler::weigh(float best, float temperature, const StopToken& stop) {
   // Beyond this distance a weight is below 1e-17 and could not change a sum.
   const float far = best - 40 * temperature;
-  return for_each(logits_.size(), stop, [&](std::size_t i) {
+  return for_each(count_, stop, [&](std::size_t i) {
     weights_[i] = logits_[i] < far
                       ? 0
                       : std::exp((static_cast<double>(logits_[i]) - static_cast<double>(best)) /
@@ -98,8 +136,7 @@ bool Sampler::weigh(float best, float temperature, const StopToken& stop) {
 
 std::optional<double> Sampler::total(const StopToken& stop) const {
   double sum = 0;
-  if (!for_each(weights_.size(), stop, [&](std::size_t i) { sum += weights_[i]; }))
-    return std::nullopt;
+  if (!for_each(count_, stop, [&](std::size_t i) { sum += weights_[i]; })) return std::nullopt;
   return sum;
 }
 
@@ -118,7 +155,7 @@ std::optional<Sampler::Cut> Sampler::find_cut(double target, Measure measure,
   double above = 0;
   for (const Digit digit : digits) {
     std::array<double, 2048> sums{};
-    const bool finished = for_each(logits_.size(), stop, [&](std::size_t i) {
+    const bool finished = for_each(count_, stop, [&](std::size_t i) {
       const std::uint32_t key = order_key(logits_[i]);
       if (weights_[i] > 0 && (key & known) == prefix)
         sums[(key >> digit.shift) & digit.mask] += amount(i);
@@ -138,7 +175,7 @@ std::optional<Sampler::Cut> Sampler::find_cut(double target, Measure measure,
     known |= digit.mask << digit.shift;
   }
   Cut cut{prefix, 0};
-  const bool finished = for_each(logits_.size(), stop, [&](std::size_t i) {
+  const bool finished = for_each(count_, stop, [&](std::size_t i) {
     if (above >= target) return false;
     if (weights_[i] == 0 || order_key(logits_[i]) != prefix) return true;
     cut.token = i;
@@ -153,35 +190,65 @@ std::optional<Sampler::Cut> Sampler::find_cut(double target, Measure measure,
 bool Sampler::keep_best(double target, Measure measure, const StopToken& stop) {
   const auto cut = find_cut(target, measure, stop);
   if (!cut) return false;
-  return for_each(logits_.size(), stop, [&](std::size_t i) {
+  return for_each(count_, stop, [&](std::size_t i) {
     const std::uint32_t key = order_key(logits_[i]);
     if (key < cut->key || (key == cut->key && i > cut->token)) weights_[i] = 0;
   });
 }
 
+/// Leaves those that have a weight listed.
+bool Sampler::keep_weighed(const StopToken& stop) {
+  std::size_t kept = 0;
+  const bool finished = for_each(count_, stop, [&](std::size_t i) {
+    if (weights_[i] == 0) return;
+    tokens_[kept] = tokens_[i];
+    logits_[kept++] = logits_[i];
+  });
+  count_ = kept;
+  return finished;
+}
+
 std::optional<Token> Sampler::choose(std::span<const float> logits, std::span<const Token> history,
                                      const SamplerOptions& options, RandomState& random,
                                      const StopToken& stop) {
-  if (!copy(logits, stop)) return std::nullopt;
+  if (!list_all(logits, stop)) return std::nullopt;
+  return choose_listed(history, options, random, stop);
+}
+
+std::optional<Token> Sampler::choose_candidate(std::span<const Token> history,
+                                               const SamplerOptions& options, RandomState& random,
+                                               const StopToken& stop) {
+  list_candidates();
+  return choose_listed(history, options, random, stop);
+}
+
+std::optional<Token> Sampler::choose_listed(std::span<const Token> history,
+                                            const SamplerOptions& options, RandomState& random,
+                                            const StopToken& stop) {
   if (options.repeat_penalty != 1 &&
       !penalize(history.last(std::min<std::size_t>(options.repeat_last, history.size())),
                 options.repeat_penalty, stop))
     return std::nullopt;
   std::size_t best = 0;
-  if (!for_each(logits_.size(), stop, [&](std::size_t i) {
+  if (!for_each(count_, stop, [&](std::size_t i) {
         if (logits_[i] > logits_[best]) best = i;
       }))
     return std::nullopt;
-  if (options.temperature <= 0 || !std::isfinite(logits_[best])) return static_cast<Token>(best);
+  if (options.temperature <= 0 || !std::isfinite(logits_[best])) return tokens_[best];
 
-  if (!weigh(logits_[best], options.temperature, stop)) return std::nullopt;
-  if (options.top_k != 0 && !keep_best(options.top_k, Measure::count, stop)) return std::nullopt;
+  const float largest = logits_[best];
+  Token last = tokens_[best];
+  if (options.top_k != 0 && options.top_k < count_ &&
+      (!for_each(count_, stop, [&](std::size_t i) { weights_[i] = 1; }) ||
+       !keep_best(options.top_k, Measure::count, stop) || !keep_weighed(stop)))
+    return std::nullopt;
+  if (!weigh(largest, options.temperature, stop)) return std::nullopt;
   if (options.top_p < 1) {
     const auto sum = total(stop);
     if (!sum || !keep_best(*sum * static_cast<double>(options.top_p), Measure::weight, stop))
       return std::nullopt;
   }
-  if (options.min_p > 0 && !for_each(weights_.size(), stop, [&](std::size_t i) {
+  if (options.min_p > 0 && !for_each(count_, stop, [&](std::size_t i) {
         if (weights_[i] < static_cast<double>(options.min_p)) weights_[i] = 0;
       }))
     return std::nullopt;
@@ -189,15 +256,14 @@ std::optional<Token> Sampler::choose(std::span<const float> logits, std::span<co
   const auto sum = total(stop);
   if (!sum) return std::nullopt;
   double left = random.next() * *sum;
-  std::size_t last = best;
-  const bool drawn = for_each(weights_.size(), stop, [&](std::size_t i) {
+  const bool drawn = for_each(count_, stop, [&](std::size_t i) {
     if (weights_[i] == 0) return true;
-    last = i;
+    last = tokens_[i];
     left -= weights_[i];
     return left >= 0;
   });
   if (!drawn) return std::nullopt;
-  return static_cast<Token>(last);
+  return last;
 }
 
 }  // namespace tacet

@@ -82,7 +82,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::create(std::shared_ptr<const M
     return fail(Code::invalid_argument, "A window of {} tokens is too large; use at most {}.",
                 options.window, most_window);
   // Finds out before the first run whether the device has kernels for these types.
-  auto plan = model->plan(1, plan_options(context, options));
+  auto plan = model->plan(1, plan_options(context, options), {.candidates = true});
   if (!plan) return fail(std::move(plan));
   return std::unique_ptr<SessionImpl>(new SessionImpl(std::move(model), options, context));
 }
@@ -142,8 +142,9 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
                                       const StopToken& stop) {
   const std::uint32_t rows = end - begin;
   if (auto prepared = pages_.prepare(begin, rows, stop); !prepared) return prepared;
-  const std::uint32_t outputs = call.all_logits != nullptr ? rows : 1;
-  auto plan = model_->plan(rows, plan_options(context_, options_), stop, outputs);
+  const RunOutputs outputs{.rows = call.all_logits != nullptr ? rows : 1,
+                           .candidates = call.candidates != nullptr};
+  auto plan = model_->plan(rows, plan_options(context_, options_), outputs, stop);
   if (!plan) return fail(std::move(plan));
 
   call.chunks.reserve(call.chunks.size() + 1);
@@ -171,7 +172,7 @@ Result<void> SessionImpl::start_chunk(CallImpl& call, std::uint32_t begin, std::
   } else if (end == call.end) {
     chunk.output_rows.push_back(static_cast<std::int32_t>(rows - 1));
     args.output_rows = chunk.output_rows;
-    args.logits = call.logits->data();
+    args.logits = call.candidates != nullptr ? call.candidates : call.logits->data();
   }
   RunQueue& queue = model_->queue();
   auto run =
@@ -193,7 +194,7 @@ void SessionImpl::begin_call(CallImpl& call, const StopToken& stop) {
   call.stop = stop;
   pending_.reserve(pending_.size() + 1);
   std::erase_if(left_, [](const auto& shared) { return shared->run.finished(); });
-  call.logits = take_logits();
+  if (call.candidates == nullptr) call.logits = take_logits();
 }
 
 /// Gives up what a call has taken that is not in flight.
@@ -366,14 +367,15 @@ bool SessionImpl::end_shared(const StopToken& stop) noexcept {
 }
 
 /// Computes the tokens that are not yet; if all are, the last one again, for its logits and with
-/// the same bits.
-Outcome SessionImpl::decode(const StopToken& stop) {
+/// the same bits. With `candidates` the most likely tokens go there, and no logits are readable.
+Outcome SessionImpl::decode(float* candidates, const StopToken& stop) {
   CallImpl& call = decode_call_;
   call.appended.clear();
   call.reused = 0;
   call.append_at = call.end = static_cast<std::uint32_t>(history_.size());
   call.begin = std::min(computed_, call.end - 1);
   call.options = {};
+  call.candidates = candidates;
   if (auto started = start(call, stop); !started) return not_started(std::move(started.error()));
   return settle(call);
 }
@@ -381,11 +383,13 @@ Outcome SessionImpl::decode(const StopToken& stop) {
 /// Makes what `decode` committed undone: the cells and whether there were logits before it.
 void SessionImpl::undo_decode(std::uint32_t computed, bool had_logits) noexcept {
   computed_ = computed;
-  // The logits before are what it gave back last.
-  if (had_logits)
-    std::swap(logits_, spare_logits_.back());
-  else
-    spare_logits_.push_back(std::move(logits_));
+  std::unique_ptr<std::vector<float>> before;
+  if (had_logits) {
+    before = std::move(spare_logits_.back());  // what it gave back last
+    spare_logits_.pop_back();
+  }
+  if (logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
+  logits_ = std::move(before);
 }
 
 Result<std::unique_ptr<SessionImpl>> SessionImpl::fork() {

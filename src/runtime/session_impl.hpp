@@ -47,6 +47,7 @@ class CallImpl {
   bool cut = false;  ///< stopped before all its runs were submitted
   std::unique_ptr<std::vector<float>> logits;
   float* all_logits = nullptr;  ///< where those of each row go instead, in a call of one run
+  float* candidates = nullptr;  ///< where those of its last row go instead of logits
   std::vector<std::unique_ptr<Chunk>> chunks;
   bool settled = true;  ///< false while it is in flight
   Outcome outcome;
@@ -158,7 +159,7 @@ class SessionImpl {
   std::unique_ptr<std::vector<float>> take_logits();
   Outcome score_slices(std::span<const Token> tokens, std::span<const float> before,
                        std::span<float> log_probabilities, const StopToken& stop);
-  Outcome decode(const StopToken& stop);
+  Outcome decode(float* candidates, const StopToken& stop);
   void undo_decode(std::uint32_t computed, bool had_logits) noexcept;
   Outcome answer(const GenerateOptions& options, const TextFunction& on_text, const StopToken& stop,
                  std::uint32_t& tokens);

@@ -122,7 +122,8 @@ class TogetherSubmission {
     const auto outputs = static_cast<std::uint32_t>(shared->output_rows.size());
     std::uint32_t context = 0;
     for (const Part& part : parts_) context = std::max(context, part.run->session.context_);
-    auto plan = model.plan(rows, plan_options(context, first.options_), {}, std::max(outputs, 1U));
+    auto plan =
+        model.plan(rows, plan_options(context, first.options_), {.rows = std::max(outputs, 1U)});
     if (!plan) return fail(std::move(plan));
     const std::size_t vocabulary = model.config().vocabulary;
     shared->logits = std::make_unique_for_overwrite<float[]>(outputs * vocabulary);

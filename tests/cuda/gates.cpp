@@ -123,6 +123,21 @@ TEST_P(Gates, OfADecodeStep) {
       });
 }
 
+TEST_P(Gates, OfAnAnswerWhoseTokensAreChosenOnTheDevice) {
+  const auto prompt = question(model_);
+  stop_at_every_gate(
+      [&] {
+        auto session = new_session(model_);
+        EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+        EXPECT_EQ(session->generate({.max_tokens = 1}, {}, {}).tokens, 1U);
+        return session;
+      },
+      [](SessionImpl& session, const StopToken& stop) {
+        const SamplerOptions sampler{.temperature = 0.7F, .top_k = 40, .repeat_penalty = 1.1F};
+        return session.generate({.max_tokens = 1, .sampler = sampler}, {}, stop);
+      });
+}
+
 TEST_P(Gates, OfALongPrompt) {
   const auto prompt = long_prompt(detail::chunk_rows + 100);
   stop_at_every_gate([&] { return new_session(model_, {.context = 1024}); },

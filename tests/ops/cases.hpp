@@ -20,6 +20,7 @@ std::vector<Case> kv_write_cases();
 std::vector<Case> attention_cases();
 std::vector<Case> attention_feature_cases();
 std::vector<Case> select_rows_cases();
+std::vector<Case> top_k_cases();
 std::vector<Case> add_rms_norm_cases();
 std::vector<Case> norm_rope_cases();
 std::vector<Case> matmul3_cases();

@@ -16,6 +16,7 @@ using ops::NormAttributes;
 using ops::NormRopeAttributes;
 using ops::RopeAttributes;
 using ops::RopeTableAttributes;
+using ops::TopKAttributes;
 
 ValueType f32(std::initializer_list<std::int64_t> dims) {
   return {DType::f32, dims};
@@ -199,6 +200,22 @@ const std::vector<Wrong>& wrong_nodes() {
        {x, f32({3})},
        none,
        "select_rows needs rows of type i32 [length], not f32 [3]."},
+      {&ops::top_k,
+       {x},
+       Attributes(TopKAttributes{65}),
+       "top_k needs k of 1 to 128, at most the width 64, not 65."},
+      {&ops::top_k,
+       {f32({1, 200})},
+       Attributes(TopKAttributes{129}),
+       "top_k needs k of 1 to 128, at most the width 200, not 129."},
+      {&ops::top_k,
+       {f32({1, 200})},
+       Attributes(TopKAttributes{0}),
+       "top_k needs k of 1 to 128, at most the width 200, not 0."},
+      {&ops::top_k,
+       {f32({1, (1 << 24) + 1})},
+       Attributes(TopKAttributes{1}),
+       "top_k needs rows of at most 16777216, not 16777217."},
       {&ops::add_rms_norm,
        {x, x, f32({63})},
        norm,
@@ -278,6 +295,7 @@ TEST(Infer, GivesTheTypesOfOutputs) {
   EXPECT_EQ(inferred(ops::attention, {x, keys, values}, Attributes(AttentionAttributes{4, 1, 9})),
             Types{f32({5, 128})});
   EXPECT_EQ(inferred(ops::select_rows, {x, i32(2)}), Types{f32({2, 64})});
+  EXPECT_EQ(inferred(ops::top_k, {x}, Attributes(TopKAttributes{7})), Types{f32({5, 14})});
   EXPECT_EQ(inferred(ops::matmul3, {q8, f32({7, 64}), f32({8, 64}), x}),
             (Types{f32({5, 96}), f32({5, 7}), f32({5, 8})}));
   EXPECT_EQ(inferred(ops::up_gate, {q8, q8, x}), Types{f32({5, 96})});

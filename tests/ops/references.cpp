@@ -145,6 +145,13 @@ TEST(Reference, SelectRows) {
 }
 
 /// Two rows are written behind one that is there, and attended to by two heads each of one.
+TEST(Reference, TopK) {
+  const float nan = std::nanf("");
+  const Attributes three(ops::TopKAttributes{3});
+  expect({.steps = {{&ops::top_k, three, {rows(2, {1, 5, nan, 5, nan, -1, -3, -2})}}}, .rows = 2},
+         {{5, 5, 1, 1, 3, 0, -1, -2, -3, 1, 3, 2}});
+}
+
 TEST(Reference, KvWriteAndAttention) {
   KvMemory kv({.heads = 1,
                .k_size = 1,

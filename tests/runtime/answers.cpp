@@ -56,6 +56,36 @@ TEST(Answers, GenerateLosesOnlyTheTokenInFlight) {
   EXPECT_EQ(text, whole);
 }
 
+/// Where the most likely tokens are enough, only they leave the device: the answer is that of all.
+TEST(Answers, AreThoseOfAllLogits) {
+  const ModelPointer model = tiny_model();
+  const auto prompt = question(model, "Tell me a story about a fox.");
+  const SamplerOptions cases[] = {
+      {},
+      {.repeat_penalty = 1.3F},
+      {.temperature = 1.5F, .top_k = 40},
+      {.temperature = 2, .top_k = 100, .top_p = 0.9F, .min_p = 0.01F},
+      {.temperature = 3, .top_k = 64, .repeat_penalty = 2, .repeat_last = 64}};
+  for (const SamplerOptions& options : cases) {
+    Sampler sampler(model->config().vocabulary);
+    auto session = new_session(model), by_hand = new_session(model);
+    ASSERT_TRUE(session->evaluate(prompt, {}, {}).done());
+    ASSERT_TRUE(by_hand->evaluate(prompt, {}, {}).done());
+    RandomState random = session->random();
+    const Outcome outcome = session->generate({.max_tokens = 40, .sampler = options}, {}, {});
+    ASSERT_GT(outcome.tokens, 5U);
+    EXPECT_TRUE(session->logits().empty());
+    for (std::uint32_t i = 0; i < outcome.tokens; ++i) {
+      const auto token = sampler.choose(by_hand->logits(), by_hand->tokens(), options, random, {});
+      ASSERT_EQ(token, session->tokens()[prompt.size() + i]) << i;
+      ASSERT_TRUE(by_hand->evaluate({{*token}}, {}, {}).done());
+    }
+    if (outcome.finish == Finish::token_limit) {
+      EXPECT_EQ(random, session->random());
+    }
+  }
+}
+
 TEST(Answers, AStoppedTokenSamplesNothing) {
   const ModelPointer model = tiny_model();
   auto session = new_session(model);

@@ -114,19 +114,22 @@ TEST_P(EveryPoll, OfAScoreInTwoSlices) {
 TEST_P(EveryPoll, OfADecode) {
   const ModelPointer model = cpu_model("tiny-chat-Q8_0.gguf", cpu::available().back(), GetParam());
   const auto prompt = question(model, "Tell me a story about a fox.");
-  stop_at_every_poll(
-      [&] {
-        auto session = new_session(model);
-        EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
-        // One token is delivered and waits to be computed.
-        EXPECT_TRUE(
-            session->generate({.max_tokens = 1, .sampler = {.temperature = 1, .seed = 5}}, {}, {})
-                .done());
-        return session;
-      },
-      [&](SessionImpl& session, const StopToken& stop) {
-        return session.generate({.max_tokens = 1, .sampler = {.temperature = 1}}, {}, stop);
-      });
+  // From all logits, and from the most likely tokens.
+  for (const std::uint32_t top_k : {0U, 40U})
+    stop_at_every_poll(
+        [&] {
+          auto session = new_session(model);
+          EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+          // One token is delivered and waits to be computed.
+          EXPECT_TRUE(
+              session->generate({.max_tokens = 1, .sampler = {.temperature = 1, .seed = 5}}, {}, {})
+                  .done());
+          return session;
+        },
+        [&](SessionImpl& session, const StopToken& stop) {
+          return session.generate({.max_tokens = 1, .sampler = {.temperature = 1, .top_k = top_k}},
+                                  {}, stop);
+        });
 }
 
 /// The last token is computed again.
@@ -144,7 +147,7 @@ TEST_P(EveryPoll, OfADecodeBehindATruncationAndARemoval) {
           return session;
         },
         [&](SessionImpl& session, const StopToken& stop) {
-          return session.generate({.max_tokens = 1, .sampler = {.temperature = 1}}, {}, stop);
+          return session.generate({.max_tokens = 1}, {}, stop);
         });
 }
 

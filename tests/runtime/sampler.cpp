@@ -88,6 +88,59 @@ TEST(Sampler, ChoosesAsASortDoes) {
     }
 }
 
+/// What a run gives the sampler.
+void put_candidates(const std::vector<float>& logits, Sampler& sampler) {
+  const std::size_t count = candidate_count(static_cast<std::uint32_t>(logits.size()));
+  std::vector<std::size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return logits[a] > logits[b]; });
+  for (std::size_t i = 0; i < count; ++i) {
+    sampler.candidates()[i] = logits[order[i]];
+    sampler.candidates()[count + i] = static_cast<float>(order[i]);
+  }
+}
+
+TEST(Sampler, ChoosesFromCandidatesAsFromAll) {
+  constexpr std::uint32_t vocabulary = 9000;
+  const SamplerOptions cases[] = {
+      {},
+      {.temperature = 0.7F, .top_k = 40},
+      {.temperature = 9, .top_k = 128},
+      {.temperature = 2, .top_k = 100, .top_p = 0.9F, .min_p = 0.05F},
+      {.repeat_penalty = 5},
+      {.temperature = 9, .top_k = 122, .repeat_penalty = 1.7F, .repeat_last = 6},
+      {.temperature = 9, .top_k = 120, .top_p = 0.8F, .repeat_penalty = 20},
+  };
+  Sampler sampler(vocabulary);
+  for (std::size_t c = 0; c < std::size(cases); ++c)
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      const auto logits = some_logits(vocabulary, seed);
+      put_candidates(logits, sampler);
+      // Tokens that are recent are likely.
+      std::vector<Token> history;
+      for (std::size_t i = 0; i < 8; ++i)
+        history.push_back(static_cast<Token>(sampler.candidates()[128 + 13 * i]));
+      ASSERT_TRUE(sampler.is_enough(history.size(), cases[c])) << c;
+      RandomState random{seed, 3}, of_all = random;
+      const auto token = sampler.choose_candidate(history, cases[c], random, {});
+      ASSERT_EQ(token, sampler.choose(logits, history, cases[c], of_all, {})) << c << ", " << seed;
+      ASSERT_EQ(random, of_all);
+    }
+}
+
+TEST(Sampler, KnowsWhenCandidatesAreNotEnough) {
+  const Sampler sampler(9000);
+  EXPECT_FALSE(sampler.is_enough(0, {.temperature = 1}));
+  EXPECT_FALSE(sampler.is_enough(0, {.temperature = 1, .top_k = 129}));
+  EXPECT_FALSE(sampler.is_enough(9, {.repeat_penalty = 0.9F}));
+  EXPECT_TRUE(sampler.is_enough(64, {.temperature = 1, .top_k = 64, .repeat_penalty = 1.1F}));
+  EXPECT_FALSE(sampler.is_enough(64, {.temperature = 1, .top_k = 65, .repeat_penalty = 1.1F}));
+  EXPECT_TRUE(sampler.is_enough(63, {.temperature = 1, .top_k = 65, .repeat_penalty = 1.1F}));
+  EXPECT_FALSE(sampler.is_enough(999, {.repeat_penalty = 1.1F, .repeat_last = 128}));
+  EXPECT_TRUE(sampler.is_enough(999, {.repeat_penalty = 1.1F, .repeat_last = 127}));
+  EXPECT_FALSE(Sampler(20).is_enough(0, {.temperature = 1, .top_k = 21}));
+}
+
 TEST(Sampler, OfEqualLogitsTheFirstIsTheBest) {
   Sampler sampler(5);
   RandomState random;

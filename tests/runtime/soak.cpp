@@ -95,7 +95,7 @@ class Worker {
   }
 
   bool answer(std::uint32_t tokens) {
-    const SamplerOptions sampler{.temperature = 1};
+    const SamplerOptions sampler{.temperature = 1, .top_k = chance(0.5) ? 40U : 0};
     std::uint32_t left = tokens;
     while (left != 0) {
       const auto stop = StopToken::after(std::chrono::nanoseconds(

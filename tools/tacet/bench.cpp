@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
 #include "base/result.hpp"
@@ -7,6 +8,7 @@
 #include "tacet/command.hpp"
 #include "tacet/console.hpp"
 #include "tacet/exit_codes.hpp"
+#include "tacet/generation_options.hpp"
 #include "tacet/options.hpp"
 #include "tacet/statistics.hpp"
 
@@ -20,6 +22,8 @@ struct BenchOptions {
   std::uint32_t decode = 128;
   std::uint32_t depth = 0;
   std::uint32_t sessions = 1;
+  std::uint32_t answer = 0;
+  SamplerOptions sampler;
   std::uint32_t repeat = 5;
   bool json = false;
 };
@@ -29,10 +33,14 @@ struct Speed {
   Summary tokens_per_second;
 };
 
-/// Seconds that a session which has `past` needs for `tokens`, `rows` of them in a call.
-Result<double> seconds(const Model& model, const SessionOptions& options,
-                       std::span<const Token> past, std::span<const Token> tokens,
-                       std::size_t rows) {
+double per_second(std::size_t tokens, Clock::time_point begin) {
+  return static_cast<double>(tokens) / std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// How fast a session which has `past` computes `tokens`, `rows` of them in a call.
+Result<double> speed_alone(const Model& model, const SessionOptions& options,
+                           std::span<const Token> past, std::span<const Token> tokens,
+                           std::size_t rows) {
   Result<Session> session = model.new_session(options);
   if (!session) return fail(std::move(session));
   if (!past.empty())
@@ -43,12 +51,26 @@ Result<double> seconds(const Model& model, const SessionOptions& options,
     const Outcome outcome = session->evaluate(tokens.subspan(i, std::min(rows, tokens.size() - i)));
     if (outcome.error) return tl::unexpected(*outcome.error);
   }
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+  return per_second(tokens.size(), begin);
 }
 
-/// Seconds that several sessions need for `tokens` each, one at a time, in common runs.
-Result<double> seconds_together(const Model& model, const BenchOptions& options,
-                                std::span<const Token> tokens) {
+/// How fast an answer of `options.answer` tokens to `prompt` comes; the model may end it before.
+Result<double> speed_of_answer(const Model& model, const BenchOptions& options,
+                               std::span<const Token> prompt) {
+  Result<Session> session = model.new_session(options.session);
+  if (!session) return fail(std::move(session));
+  if (const Outcome outcome = session->evaluate(prompt); outcome.error)
+    return tl::unexpected(*outcome.error);
+  const Clock::time_point begin = Clock::now();
+  const Outcome outcome =
+      session->generate({.max_tokens = options.answer, .sampler = options.sampler}, {});
+  if (outcome.error) return tl::unexpected(*outcome.error);
+  return per_second(outcome.tokens, begin);
+}
+
+/// How fast several sessions compute `tokens` each, one at a time, in common runs.
+Result<double> speed_together(const Model& model, const BenchOptions& options,
+                              std::span<const Token> tokens) {
   std::vector<Session> sessions;
   sessions.reserve(options.sessions);
   for (std::uint32_t i = 0; i < options.sessions; ++i) {
@@ -66,26 +88,26 @@ Result<double> seconds_together(const Model& model, const BenchOptions& options,
     for (Run& run : *runs)
       if (const Outcome& outcome = run.wait(); outcome.error) return tl::unexpected(*outcome.error);
   }
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+  return per_second(tokens.size() * sessions.size(), begin);
 }
 
-/// How fast `seconds` computes `count` tokens.
-template <typename Seconds>
-Result<Speed> measure(const BenchOptions& options, std::string name, std::uint32_t count,
-                      ProgressLine& progress, const Seconds& seconds) {
+/// What `speed` says each time.
+template <typename Measured>
+Result<Speed> measure(const BenchOptions& options, std::string name, ProgressLine& progress,
+                      const Measured& speed) {
   std::vector<double> speeds;
   // The first round only warms up.
   for (std::uint32_t round = 0; round <= options.repeat; ++round) {
     progress.show(round, options.repeat + 1);
-    Result<double> time = seconds();
-    if (!time) return fail(std::move(time));
-    if (round > 0) speeds.push_back(count / *time);
+    Result<double> tokens_per_second = speed();
+    if (!tokens_per_second) return fail(std::move(tokens_per_second));
+    if (round > 0) speeds.push_back(*tokens_per_second);
   }
   return Speed{std::move(name), summarize(std::move(speeds))};
 }
 
 int bench(const BenchOptions& options) {
-  if (options.prompt == 0 && options.decode == 0) {
+  if (options.prompt == 0 && options.decode == 0 && options.answer == 0) {
     complain("--prompt 0 and --decode 0 leave nothing to measure; give one of them tokens.");
     return kUsage;
   }
@@ -99,35 +121,36 @@ int bench(const BenchOptions& options) {
   {
     ProgressLine progress("measuring");
     const Model& model = opened->model;
-    const auto add = [&](std::string name, std::uint32_t count, const auto& time) -> Result<void> {
-      if (count == 0) return {};
-      Result<Speed> speed = measure(options, std::move(name), count, progress, time);
-      if (!speed) return fail(std::move(speed));
-      speeds.push_back(std::move(*speed));
-      return {};
-    };
     const std::uint32_t prompt = std::min(options.prompt, room);
     const std::uint32_t decode = std::min(options.decode, room);
     const std::uint32_t depth = std::min(options.depth, room - decode);
-    const std::vector<Token> tokens = some_tokens(model, std::max({prompt, decode, depth}));
+    const std::uint32_t asked = std::min(8U, room);
+    const std::vector<Token> tokens = some_tokens(model, std::max({prompt, decode, depth, asked}));
     const auto first = [&](std::uint32_t count) { return std::span(tokens).first(count); };
     const auto alone = [&](std::uint32_t past, std::uint32_t count, std::size_t rows) {
       return [&, past, count, rows] {
-        return seconds(model, options.session, first(past), first(count), rows);
+        return speed_alone(model, options.session, first(past), first(count), rows);
       };
     };
-    const auto together = [&] { return seconds_together(model, options, first(decode)); };
-    if (Result<void> r = add(fmt::format("pp{}", prompt), prompt, alone(0, prompt, prompt)); !r)
-      return complain(r.error());
     const std::string at = depth != 0 ? fmt::format(" @{}", depth) : "";
-    if (Result<void> r = add(fmt::format("tg{}{}", decode, at), decode, alone(depth, decode, 1));
-        !r)
-      return complain(r.error());
-    if (options.sessions > 1)
-      if (Result<void> r = add(fmt::format("tg{} x{}", decode, options.sessions),
-                               decode * options.sessions, together);
-          !r)
-        return complain(r.error());
+    struct Test {
+      bool wanted;
+      std::string name;
+      std::function<Result<double>()> speed;
+    };
+    const Test tests[] = {
+        {prompt != 0, fmt::format("pp{}", prompt), alone(0, prompt, prompt)},
+        {decode != 0, fmt::format("tg{}{}", decode, at), alone(depth, decode, 1)},
+        {decode != 0 && options.sessions > 1, fmt::format("tg{} x{}", decode, options.sessions),
+         [&] { return speed_together(model, options, first(decode)); }},
+        {options.answer != 0, fmt::format("an{}", options.answer),
+         [&] { return speed_of_answer(model, options, first(asked)); }}};
+    for (const Test& test : tests) {
+      if (!test.wanted) continue;
+      Result<Speed> speed = measure(options, test.name, progress, test.speed);
+      if (!speed) return complain(speed.error());
+      speeds.push_back(std::move(*speed));
+    }
   }
 
   Json json = Json::array();
@@ -167,6 +190,12 @@ void add_bench(CLI::App& app, Job& job) {
                    "also the tokens one by one of N sessions in common runs (default 1: not)")
       ->type_name("N")
       ->transform(whole_number(1, 512));
+  command
+      ->add_option("--answer", options->answer,
+                   "also an answer of N tokens, with the sampler (default 0: skip it)")
+      ->type_name("N")
+      ->transform(whole_number(0, kMostTokens));
+  add_sampler_options(*command, options->sampler);
   command->add_option("--repeat", options->repeat, "how often each is measured (default 5)")
       ->type_name("N")
       ->transform(whole_number(1, 10000));
@@ -175,6 +204,7 @@ void add_bench(CLI::App& app, Job& job) {
       "pp512 is a prompt of 512 tokens in one call, tg128 128 tokens in a call each, without a\n"
       "sampler; both in an empty context, and shorter where it has less room. tg128 @4000 are\n"
       "128 behind 4000 others, tg128 x8 are 8 sessions in common runs, all their tokens counted.\n"
+      "an128 is an answer of up to 128 tokens to a prompt of 8, as run and chat generate it.\n"
       "--json: [{\"test\": \"pp512\", \"model\", \"tokens_per_second\": {\"min\", \"median\", "
       "\"max\"}}, ...]\n\n"
       "Example:\n  tacet bench -m qwen2-0.5b.gguf --repeat 3\n  tacet bench stop --help");

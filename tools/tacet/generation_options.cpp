@@ -7,14 +7,7 @@
 
 namespace tacet::cli {
 
-void add_generation_options(CLI::App& command, GenerationFlags& flags) {
-  GenerateOptions& generate = flags.generate;
-  SamplerOptions& sampler = generate.sampler;
-  command
-      .add_option("-n,--max-tokens", generate.max_tokens,
-                  "tokens in the answer (default 0: until the model ends it)")
-      ->type_name("N")
-      ->transform(whole_number(0, kMostTokens));
+void add_sampler_options(CLI::App& command, SamplerOptions& sampler) {
   command.add_option("--temp", sampler.temperature, "0 (default): always the most likely token")
       ->type_name("T")
       ->check(number(0, 1000));
@@ -40,6 +33,16 @@ void add_generation_options(CLI::App& command, GenerationFlags& flags) {
           "start of the random numbers, for the same answer each time")
       ->type_name("N")
       ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
+}
+
+void add_generation_options(CLI::App& command, GenerationFlags& flags) {
+  GenerateOptions& generate = flags.generate;
+  command
+      .add_option("-n,--max-tokens", generate.max_tokens,
+                  "tokens in the answer (default 0: until the model ends it)")
+      ->type_name("N")
+      ->transform(whole_number(0, kMostTokens));
+  add_sampler_options(command, generate.sampler);
   command.add_option("--stop", generate.stop, "end the answer before this text; may be repeated")
       ->type_name("TEXT")
       ->allow_extra_args(false)

@@ -9,6 +9,7 @@
 #include "backends/cpu/ops/norm.hpp"
 #include "backends/cpu/ops/rope.hpp"
 #include "backends/cpu/ops/rows.hpp"
+#include "backends/cpu/ops/top_k.hpp"
 
 namespace tacet::cpu {
 
@@ -44,6 +45,14 @@ struct KernelName {
 template <typename S, Text Base, typename Kind>
 consteval CpuKernel row(const Op& op) {
   return {{.op = &op, .name = KernelName<S, Base>::value, .supports = Kind::supports}, Kind::emit};
+}
+template <typename S>
+consteval CpuKernel top_k_row() {
+  return {{.op = &ops::top_k,
+           .name = KernelName<S, "top_k">::value,
+           .supports = TopK<S>::supports,
+           .workspace = TopK<S>::workspace},
+          TopK<S>::emit};
 }
 template <typename S>
 consteval CpuKernel attention_row() {
@@ -107,6 +116,7 @@ inline constexpr auto table = join(
         row<S, "rope", Rope<S, false>>(ops::rope),
         row<S, "norm_rope", Rope<S, true>>(ops::norm_rope),
         row<S, "kv_write", KvWrite<S>>(ops::kv_write),
+        top_k_row<S>(),
         attention_row<typename S::ForAttention>(),
     },
     product_rows<S, "matmul", Matmul<S, 1>>(ops::matmul, AllFormats{}),

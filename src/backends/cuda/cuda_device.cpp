@@ -108,7 +108,7 @@ class CudaDevice final : public Device {
              .overlap = 1};
     for (const auto& rows :
          {elementwise_kernels(), norm_kernels(), rope_kernels(), gather_kernels(),
-          kv_write_kernels(), attention_kernels(), matmul_kernels()})
+          kv_write_kernels(), attention_kernels(), matmul_kernels(), top_k_kernels()})
       kernels_.insert(kernels_.end(), rows.begin(), rows.end());
     return executor_.open(queue_, kernels_of_gpu_);
   }

@@ -10,6 +10,7 @@ std::span<const CudaKernel> norm_kernels() noexcept;         ///< rms_norm, add_
 std::span<const CudaKernel> rope_kernels() noexcept;         ///< rope_table, rope, norm_rope
 std::span<const CudaKernel> gather_kernels() noexcept;       ///< embed, select_rows
 std::span<const CudaKernel> kv_write_kernels() noexcept;
+std::span<const CudaKernel> top_k_kernels() noexcept;
 std::span<const CudaKernel> attention_kernels() noexcept;
 std::span<const CudaKernel> matmul_kernels() noexcept;  ///< matmul, matmul3, up_gate
 
