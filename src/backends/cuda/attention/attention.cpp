@@ -11,8 +11,6 @@ namespace tacet::cuda {
 
 namespace {
 
-constexpr std::uint32_t most_splits = 128;
-
 /// Whether keys and values of these types and sizes are for the kernels of halves.cu.
 bool is_for_halves(DType k_type, DType v_type, std::uint32_t k_size, std::uint32_t v_size) {
   return k_type == DType::f16 && v_type == DType::f16 && k_size % 8 == 0 && v_size % 8 == 0 &&
@@ -57,7 +55,7 @@ std::size_t workspace(const NodeView& view) {
   if (!is_few(rows, static_cast<std::uint32_t>(attributes.heads))) return 0;
   const std::size_t splits =
       ceil_div(static_cast<std::uint32_t>(attributes.max_keys), split_of(view));
-  return rows * static_cast<std::size_t>(attributes.heads) * splits * (v_size_of(view) + 2) *
+  return rows * static_cast<std::size_t>(attributes.heads) * splits * part_floats(v_size_of(view)) *
          sizeof(float);
 }
 

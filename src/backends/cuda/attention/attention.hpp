@@ -6,11 +6,19 @@
 
 namespace tacet::cuda {
 
+/// Of a query at most.
+inline constexpr std::uint32_t most_splits = 128;
+/// The floats of a part: sums, the largest score, the total, and what makes it whole 16 bytes where
+/// the sums are.
+TACET_ON_BOTH constexpr std::uint32_t part_floats(std::uint32_t v_size) {
+  return v_size + 4;
+}
+
 struct AttentionArguments {
   const float* q;
   const float* sinks;  ///< null: there are none
   float* out;
-  float* parts;  ///< of splits: for each query and split the sums, then largest and total
+  float* parts;  ///< of splits: one for each query and split
   /// How many blocks of a tile and head have left their parts: zeros before a run and behind it.
   std::uint32_t* arrivals;
   // ops::AttentionAttributes.

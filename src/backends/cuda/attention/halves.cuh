@@ -100,6 +100,14 @@ struct KeptRows {
   std::size_t row_bytes;
 };
 
+__device__ inline KeptRows keys_of(const AttentionArguments& a, const LayerArgs& layer) {
+  return {layer.k_offset, a.k_size, std::size_t{a.k_size} * 2};
+}
+__device__ inline KeptRows values_of(const AttentionArguments& a, const LayerArgs& layer) {
+  if (a.values_in_keys) return {layer.k_offset, a.v_size, std::size_t{a.k_size} * 2};
+  return {layer.v_offset, a.v_size, std::size_t{a.v_size} * 2};
+}
+
 /// Starts the copy of a tile of rows to shared memory, those of the cells `seen` from the cell
 /// `first` on; zeros stand for others, and for what a row lacks.
 template <int Size>
@@ -154,49 +162,67 @@ __device__ inline float fast_exp(float x) {
   return power;
 }
 
+/// Makes of products what weights are made of: of the queries from `first_query` + 8p on and the
+/// keys from the cell `first` on. -infinity where a query does not see a key. Returns the largest
+/// of the lane's query.
+template <int Tiles>
+__device__ float bound_scores(const TileQueries& queries, const RunBlock& block,
+                              const QueryArgs& query, int p, std::uint32_t first,
+                              float (&scores)[Tiles][4]) {
+  const AttentionArguments& a = queries.a;
+  const auto each = [&](const auto& change) {
+#pragma unroll
+    for (int n = 0; n < Tiles; ++n)
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        change(scores[n][2 * p + i], first + 8 * n + 2 * (threadIdx.x % 4) + i);
+  };
+  each([&](float& s, std::uint32_t) { s *= query.scale; });
+  if (a.softcap != 0) each([&](float& s, std::uint32_t) { s = a.softcap * tanhf(s / a.softcap); });
+  if (a.max_bias != 0)
+    each([&](float& s, std::uint32_t cell) {
+      if (cell >= query.seen.end) return;
+      s -= query.slope *
+           fabsf(static_cast<float>(query.position - position_of(block, queries.sequence, cell)));
+    });
+  float largest = -INFINITY;
+  const std::uint32_t count = query.seen.end - query.seen.first;
+  each([&](float& s, std::uint32_t cell) {
+    if (cell - query.seen.first >= count) s = -INFINITY;
+    largest = fmaxf(largest, s);
+  });
+  largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, 1));
+  return fmaxf(largest, __shfl_xor_sync(~0u, largest, 2));
+}
+
+/// What weights are relative to where `largest` is the largest score.
+__device__ inline float base_of(float largest) {
+  return largest == -INFINITY ? 0 : largest;
+}
+
 /// Makes weights of the scores of a tile of keys from the cell `first` on, of 16 queries from
 /// `first_query` on. `before` becomes what earlier sums are multiplied by.
 template <int Tiles>
 __device__ void weigh(const TileQueries& queries, const RunBlock& block, const QueryArgs* args,
                       std::uint32_t first_query, std::uint32_t first, float (&scores)[Tiles][4],
                       Softmax (&softmax)[2], float (&before)[2]) {
-  const AttentionArguments& a = queries.a;
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
     before[p] = 1;
     // With one row there are few queries; all lanes skip those that are not there.
     if (first_query + 8 * p >= queries.tile.count) continue;
     const QueryArgs query = args[first_query + threadIdx.x % 32 / 4 + 8 * p];
-    const auto each = [&](const auto& change) {
-#pragma unroll
-      for (int n = 0; n < Tiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 2; ++i)
-          change(scores[n][2 * p + i], first + 8 * n + 2 * (threadIdx.x % 4) + i);
-    };
-    each([&](float& s, std::uint32_t) { s *= query.scale; });
-    if (a.softcap != 0)
-      each([&](float& s, std::uint32_t) { s = a.softcap * tanhf(s / a.softcap); });
-    if (a.max_bias != 0)
-      each([&](float& s, std::uint32_t cell) {
-        if (cell >= query.seen.end) return;
-        s -= query.slope *
-             fabsf(static_cast<float>(query.position - position_of(block, queries.sequence, cell)));
-      });
-    float largest = softmax[p].largest;
-    const std::uint32_t count = query.seen.end - query.seen.first;
-    each([&](float& s, std::uint32_t cell) {
-      if (cell - query.seen.first >= count) s = -INFINITY;
-      largest = fmaxf(largest, s);
-    });
-    largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, 1));
-    largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, 2));
-    const float base = largest == -INFINITY ? 0 : largest;
+    const float largest =
+        fmaxf(softmax[p].largest, bound_scores(queries, block, query, p, first, scores));
+    const float base = base_of(largest);
     float total = 0;
-    each([&](float& s, std::uint32_t) {
-      s = fast_exp(s - base);
-      total += s;
-    });
+#pragma unroll
+    for (int n = 0; n < Tiles; ++n)
+#pragma unroll
+      for (int i = 2 * p; i < 2 * p + 2; ++i) {
+        scores[n][i] = fast_exp(scores[n][i] - base);
+        total += scores[n][i];
+      }
     total += __shfl_xor_sync(~0u, total, 1);
     total += __shfl_xor_sync(~0u, total, 2);
     before[p] = share(softmax[p].largest, largest);
@@ -213,10 +239,16 @@ __device__ inline void split_weights(float u, float v, std::uint32_t& high, std:
   low = *reinterpret_cast<const std::uint32_t*>(&rest);
 }
 
+/// The left operand of the products with 16 keys: weights of 16 queries as halves, and what those
+/// lack.
+struct WeightHalves {
+  std::uint32_t high[4], low[4];
+};
+
 /// Multiplies the sums of `Columns` times 8 columns from `first` on by `before`, and adds the
-/// weighted values.
-template <int Size, int Tiles, int Columns>
-__device__ void add_values(float (&sums)[Columns][4], const float (&weights)[Tiles][4],
+/// values of `Tiles` times 8 keys, those of `weights_of(step)` at a time.
+template <int Size, int Tiles, int Columns, typename WeightsOf>
+__device__ void add_values(float (&sums)[Columns][4], const WeightsOf& weights_of,
                            const float (&before)[2], const __half* values, std::uint32_t first) {
   static_assert(Tiles % 2 == 0 && Columns % 2 == 0);
   const std::uint32_t lane = threadIdx.x % 32;
@@ -226,12 +258,7 @@ __device__ void add_values(float (&sums)[Columns][4], const float (&weights)[Til
     for (int i = 0; i < 4; ++i) sums[c][i] *= before[i / 2];
 #pragma unroll
   for (int step = 0; step < Tiles / 2; ++step) {
-    std::uint32_t high[4], low[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float* two = &weights[2 * step + i / 2][2 * (i % 2)];
-      split_weights(two[0], two[1], high[i], low[i]);
-    }
+    const WeightHalves weights = weights_of(step);
     constexpr int at_once = Columns < 8 ? Columns : 8;
 #pragma unroll
     for (int c = 0; c < Columns; c += at_once) {
@@ -242,10 +269,12 @@ __device__ void add_values(float (&sums)[Columns][4], const float (&weights)[Til
             b[i], values + place<Size>(16 * step + lane % 16, first / 8 + c + 2 * i + lane / 16));
 #pragma unroll
       for (int i = 0; i < at_once; ++i)
-        multiply_halves<false>(sums[c + i], high, b[i / 2][i % 2 * 2], b[i / 2][i % 2 * 2 + 1]);
+        multiply_halves<false>(sums[c + i], weights.high, b[i / 2][i % 2 * 2],
+                               b[i / 2][i % 2 * 2 + 1]);
 #pragma unroll
       for (int i = 0; i < at_once; ++i)
-        multiply_halves<false>(sums[c + i], low, b[i / 2][i % 2 * 2], b[i / 2][i % 2 * 2 + 1]);
+        multiply_halves<false>(sums[c + i], weights.low, b[i / 2][i % 2 * 2],
+                               b[i / 2][i % 2 * 2 + 1]);
     }
   }
 }

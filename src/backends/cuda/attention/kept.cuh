@@ -26,21 +26,41 @@ __device__ inline std::size_t kept_row_bytes(DType type, std::uint32_t size) {
   }
 }
 
+/// The pages of a sequence.
+struct Pages {
+  std::byte* const* data;
+  std::uint32_t count;
+  std::uint32_t tokens;   ///< of a page
+  std::uint32_t inverse;  ///< RunBlock::page_inverse
+
+  __device__ Pages(const RunBlock& block, const SequenceArgs& sequence)
+      : data(block.pages + sequence.first_page),
+        count(sequence.page_count),
+        tokens(block.page_tokens),
+        inverse(block.page_inverse) {}
+
+  /// That of a cell, which is its `in_page`-th; null if there is none.
+  __device__ std::byte* of(std::uint32_t cell, std::uint32_t& in_page) const {
+    // A quotient that is right or one too small.
+    std::uint32_t page = __umulhi(cell, inverse);
+    in_page = cell - page * tokens;
+    if (in_page >= tokens) {
+      ++page;
+      in_page -= tokens;
+    }
+    return page < count ? data[page] : nullptr;
+  }
+};
+
 /// What is the row of a head in the page of a cell; null if the page is.
 __device__ inline std::byte* kept_row(const RunBlock& block, const SequenceArgs& sequence,
                                       std::uint64_t offset, std::size_t row_bytes,
                                       std::uint32_t head, std::uint32_t cell) {
-  // A quotient that is right or one too small.
-  std::uint32_t page = __umulhi(cell, block.page_inverse);
-  std::uint32_t in_page = cell - page * block.page_tokens;
-  if (in_page >= block.page_tokens) {
-    ++page;
-    in_page -= block.page_tokens;
-  }
-  if (page >= sequence.page_count) return nullptr;
-  std::byte* data = block.pages[sequence.first_page + page];
+  const Pages pages{block, sequence};
+  std::uint32_t in_page = 0;
+  std::byte* data = pages.of(cell, in_page);
   if (data == nullptr) return nullptr;
-  return data + offset + (std::size_t{head} * block.page_tokens + in_page) * row_bytes;
+  return data + offset + (std::size_t{head} * pages.tokens + in_page) * row_bytes;
 }
 
 __device__ inline float half_at(const std::uint16_t& bits) {

@@ -90,7 +90,7 @@ __device__ inline float slope_of(const AttentionArguments& a, std::uint32_t head
 __device__ inline float* part_of(const AttentionArguments& a, std::uint32_t row, std::uint32_t head,
                                  std::uint32_t split) {
   const std::size_t query = std::size_t{row} * a.heads + head;
-  return a.parts + (query * a.most_splits + split) * (a.v_size + 2);
+  return a.parts + (query * a.most_splits + split) * part_floats(a.v_size);
 }
 
 /// What the sums of a finished softmax are multiplied by.
