@@ -13,10 +13,12 @@ struct RunArgs {
   std::uint32_t rows = 0;                     ///< at most the plan's rows
   std::span<const std::int32_t> tokens;       ///< rows
   std::span<const std::int32_t> positions;    ///< rows
-  std::span<const std::int32_t> output_rows;  ///< the rows whose logits are asked for; may be empty
+  std::span<const std::int32_t> output_rows;  ///< the rows that are asked for; may be empty
   KvView kv;                                  ///< a sequence for each session in the run
   const float* stream = nullptr;              ///< rows x width, for a plan of the upper layers
-  float* logits = nullptr;  ///< output_rows.size() x vocabulary; rows x width of the lower layers
+  /// output_rows.size() x what the plan gives of each: vocabulary, or candidates and their places;
+  /// rows x width of the lower layers.
+  float* logits = nullptr;
 };
 
 }  // namespace tacet

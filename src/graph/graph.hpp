@@ -43,7 +43,7 @@ struct Node {
 struct Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
-  ValueId output = ValueId::none;  ///< the logits, f32 {outputs, vocabulary}
+  ValueId output = ValueId::none;  ///< the logits, f32 {outputs, vocabulary}, or top_k of them
   std::vector<ValueId> streams;    ///< what each layer begins with, f32 {rows, width}
   std::uint32_t rows = 0;          ///< the shape class: rows of a run at most
   std::uint32_t outputs = 0;       ///< rows of logits at most
