@@ -93,7 +93,8 @@ class Model {
   /// context_full, out_of_memory, stopped. Its note goes to `note`, if that is not null.
   Result<Session> restore_session(const std::string& path, std::uint32_t context = 0,
                                   const StopToken& stop = {}, std::string* note = nullptr) const;
-  /// The plan of a run of `rows` rows whose last row sees `keys` keys.
+  /// The plan of a run of `rows` rows whose last row sees `keys` keys. One of a single row ends
+  /// with the most likely tokens, as a step of `generate` does, others with logits.
   Result<PlanReport> plan(std::uint32_t rows, std::uint32_t keys,
                           const SessionOptions& options = {}) const;
 

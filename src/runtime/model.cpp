@@ -284,7 +284,8 @@ Result<PlanReport> Model::plan(std::uint32_t rows, std::uint32_t keys,
                   rows, impl_->config().context_length, keys);
     const std::uint32_t context = std::max(options.context, keys);
     if (auto checked = detail::check_context(context); !checked) return fail(std::move(checked));
-    auto plan = impl_->plan(rows, detail::plan_options(context, options));
+    auto plan =
+        impl_->plan(rows, detail::plan_options(context, options), {.candidates = rows == 1});
     if (!plan) return fail(std::move(plan));
     PlanReport report;
     report.rows = rows;
