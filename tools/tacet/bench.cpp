@@ -54,16 +54,15 @@ Result<double> speed_alone(const Model& model, const SessionOptions& options,
   return per_second(tokens.size(), begin);
 }
 
-/// How fast an answer of `options.answer` tokens to `prompt` comes; the model may end it before.
+/// How fast an answer of `count` tokens to `prompt` comes; the model may end it before.
 Result<double> speed_of_answer(const Model& model, const BenchOptions& options,
-                               std::span<const Token> prompt) {
+                               std::span<const Token> prompt, std::uint32_t count) {
   Result<Session> session = model.new_session(options.session);
   if (!session) return fail(std::move(session));
   if (const Outcome outcome = session->evaluate(prompt); outcome.error)
     return tl::unexpected(*outcome.error);
   const Clock::time_point begin = Clock::now();
-  const Outcome outcome =
-      session->generate({.max_tokens = options.answer, .sampler = options.sampler}, {});
+  const Outcome outcome = session->generate({.max_tokens = count, .sampler = options.sampler}, {});
   if (outcome.error) return tl::unexpected(*outcome.error);
   return per_second(outcome.tokens, begin);
 }
@@ -108,7 +107,9 @@ Result<Speed> measure(const BenchOptions& options, std::string name, ProgressLin
 
 int bench(const BenchOptions& options) {
   if (options.prompt == 0 && options.decode == 0 && options.answer == 0) {
-    complain("--prompt 0 and --decode 0 leave nothing to measure; give one of them tokens.");
+    complain(
+        "--prompt 0 and --decode 0 leave nothing to measure; give one of them, or --answer, "
+        "tokens.");
     return kUsage;
   }
   tl::expected<Opened, int> opened = open_model(options.model);
@@ -125,6 +126,7 @@ int bench(const BenchOptions& options) {
     const std::uint32_t decode = std::min(options.decode, room);
     const std::uint32_t depth = std::min(options.depth, room - decode);
     const std::uint32_t asked = std::min(8U, room);
+    const std::uint32_t answer = std::min(options.answer, room - asked);
     const std::vector<Token> tokens = some_tokens(model, std::max({prompt, decode, depth, asked}));
     const auto first = [&](std::uint32_t count) { return std::span(tokens).first(count); };
     const auto alone = [&](std::uint32_t past, std::uint32_t count, std::size_t rows) {
@@ -143,8 +145,8 @@ int bench(const BenchOptions& options) {
         {decode != 0, fmt::format("tg{}{}", decode, at), alone(depth, decode, 1)},
         {decode != 0 && options.sessions > 1, fmt::format("tg{} x{}", decode, options.sessions),
          [&] { return speed_together(model, options, first(decode)); }},
-        {options.answer != 0, fmt::format("an{}", options.answer),
-         [&] { return speed_of_answer(model, options, first(asked)); }}};
+        {answer != 0, fmt::format("an{}", answer),
+         [&] { return speed_of_answer(model, options, first(asked), answer); }}};
     for (const Test& test : tests) {
       if (!test.wanted) continue;
       Result<Speed> speed = measure(options, test.name, progress, test.speed);
