@@ -22,6 +22,7 @@ TENSOR_CORES = {
     "f16": (PRODUCTS, HALVES),
     "bf16": (PRODUCTS, BF16),
     "attention_halves": (r"\w+", HALVES),
+    "attention_coded": (r"\w+", HALVES),
 }
 
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/cuda/attention/attention.hpp"
 #include "backends/cuda/gemm/activations.hpp"
+#include "ops/ops.hpp"
 #include "ops/tile_reader.hpp"
 #include "types/convert.hpp"
 
@@ -92,6 +94,77 @@ std::vector<float> weights_as_halves(const Input& matrix) {
     });
   }
   return values;
+}
+
+namespace {
+
+/// Keys or values as a device reads them that makes halves of codes.
+void round_to_halves(DType type, const std::byte* from, std::size_t size, std::byte* to) {
+  std::vector<float> values(size);
+  dequantize(type, from, values);
+  for (float& value : values) value = static_cast<float>(to_half(value));
+  quantize(DType::f16, values, to);
+}
+
+/// The memory behind a run that left `bytes` in it, with all of it in halves.
+KvMemory kept_as_halves(const KvMemory& memory, std::span<const std::byte> bytes) {
+  KvMemory before = memory;
+  std::ranges::copy(bytes, before.bytes.begin());
+  KvShape shape = memory.shape;
+  shape.k_type = shape.v_type = DType::f16;
+  const auto pages = static_cast<std::uint32_t>(memory.bytes.size() / memory.page_bytes);
+  const std::uint32_t cells = pages * shape.page_tokens;
+  KvMemory after(shape, cells - shape.page_tokens);
+  after.rows = memory.rows;
+  after.positions = memory.positions;
+  after.unseen_pages = memory.unseen_pages;
+  after.has_cells = memory.has_cells;
+  const auto old_pages = before.pages(before.bytes.data());
+  const auto new_pages = after.pages(after.bytes.data());
+  const KvSequence from{.end = cells, .pages = old_pages}, to{.end = cells, .pages = new_pages};
+  const KvView old_view{{&from, 1}, before.layers, shape.page_tokens};
+  const KvView new_view{{&to, 1}, after.layers, shape.page_tokens};
+  for (std::uint32_t cell = 0; cell < cells; ++cell)
+    for (std::uint32_t head = 0; head < shape.heads; ++head) {
+      round_to_halves(memory.shape.k_type, old_view.k_row(from, KvMemory::layer, head, cell),
+                      shape.k_size, new_view.k_row(to, KvMemory::layer, head, cell));
+      if (shape.v_size == 0) continue;
+      round_to_halves(memory.shape.v_type, old_view.v_row(from, KvMemory::layer, head, cell),
+                      shape.v_size, new_view.v_row(to, KvMemory::layer, head, cell));
+    }
+  return after;
+}
+
+}  // namespace
+
+bool has_coded_keys(const Problem& problem) {
+  const Step& last = problem.steps.back();
+  if (last.op != &ops::attention) return false;
+  bool any = false;
+  for (const Input& input : last.inputs) {
+    if (input.kind != Input::Kind::keys && input.kind != Input::Kind::values) continue;
+    const bool coded = info(input.type.dtype).block_size > 1;
+    if (!coded && input.type.dtype != DType::f16) return false;
+    if (input.type.shape.width() % 8 != 0 || input.type.shape.width() > most_half_size)
+      return false;
+    any = any || coded;
+  }
+  return any;
+}
+
+Problem attention_as_halves(Problem problem) {
+  const std::vector<std::byte> bytes = reference(problem).kv;
+  std::size_t at = 0;
+  for (KvMemory& memory : problem.kv) {
+    const std::size_t size = memory.bytes.size();
+    memory = kept_as_halves(memory, std::span(bytes).subspan(at, size));
+    at += size;
+  }
+  problem.steps.erase(problem.steps.begin(), problem.steps.end() - 1);
+  for (Input& input : problem.steps.back().inputs)
+    if (input.kind == Input::Kind::keys || input.kind == Input::Kind::values)
+      input.type.dtype = DType::f16;
+  return problem;
 }
 
 Problem as_halves(Problem problem) {

@@ -12,4 +12,11 @@ std::vector<float> weights_as_halves(const Input& matrix);
 /// with quantized weights: they are f32 with these values, and activations those of halves.
 Problem as_halves(Problem problem);
 
+/// Whether the last node is attention to keys or values in types with blocks that such a device
+/// makes halves of.
+bool has_coded_keys(const Problem& problem);
+
+/// The attention alone that it solves without further rounding: what is kept is in f16.
+Problem attention_as_halves(Problem problem);
+
 }  // namespace tacet::op_tests

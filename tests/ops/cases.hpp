@@ -69,6 +69,9 @@ inline constexpr Tolerance bf16_rounding{.of_row = 6e-3};
 /// of large numbers (Q2_K), and up to 13 times that in the worst: a row of one output may be small
 /// by chance. A gated element may be many times its row.
 inline constexpr Tolerance half_weights{.of_row = 1.6e-2, .of_element = 1.6e-2};
+/// How much larger errors may be where devices take the codes of keys and values as halves: a
+/// number errs by up to 2^-11 instead of 2^-24, and sums by as much as if numbers did.
+inline constexpr double half_keys = 1 << 12;
 /// A few roundings and an exponential or root that is accurate to a few units in the last place.
 inline constexpr Tolerance f32_elements{.of_element = 1e-6};
 

@@ -11,9 +11,10 @@ namespace tacet::cuda {
 
 namespace {
 
-/// Whether keys and values of these types and sizes are for the kernels of halves.cu.
+/// Whether keys and values of these types and sizes are for the kernels of halves.cu and coded.cu.
 bool is_for_halves(DType k_type, DType v_type, std::uint32_t k_size, std::uint32_t v_size) {
-  return k_type == DType::f16 && v_type == DType::f16 && k_size % 8 == 0 && v_size % 8 == 0 &&
+  const auto fits = [](DType type) { return type == DType::f16 || has_coded_pieces(type); };
+  return fits(k_type) && fits(v_type) && k_size % 8 == 0 && v_size % 8 == 0 &&
          std::max(k_size, v_size) <= most_half_size;
 }
 
@@ -134,7 +135,8 @@ void launch_with_halves(Launches& launches, const AttentionArguments& a, bool fe
   const std::uint32_t tiles = ceil_div(a.rows * a.group, queries) + std::min(a.rows - 1, 7U);
   const std::uint32_t splits =
       std::clamp(2 * multiprocessors / (tiles * a.kv_heads), 1U, a.most_splits);
-  launches.add({"attention_halves", few ? name.few : name.many},
+  const bool coded = has_coded_pieces(a.k_type) || has_coded_pieces(a.v_type);
+  launches.add({coded ? "attention_coded" : "attention_halves", few ? name.few : name.many},
                {tiles, a.kv_heads, few ? splits : 1},
                few ? 32 * half_few_warps(name.size) : half_many_threads, a,
                half_shared_bytes(name.size, few));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/async_copy.cuh"
+#include "backends/cuda/attention/coded_pieces.cuh"
 #include "backends/cuda/attention/queries.cuh"
 #include "backends/cuda/mma.cuh"
 
@@ -96,37 +97,62 @@ __device__ void load_queries(const TileQueries& queries, const RunBlock& block, 
 /// Rows of keys or values of a layer and a head.
 struct KeptRows {
   std::uint64_t offset;  ///< in a page
-  std::uint32_t size;    ///< of a row, in halves
+  std::uint32_t size;    ///< of a row, in elements
   std::size_t row_bytes;
+  DType type;
 };
 
 __device__ inline KeptRows keys_of(const AttentionArguments& a, const LayerArgs& layer) {
-  return {layer.k_offset, a.k_size, std::size_t{a.k_size} * 2};
+  return {layer.k_offset, a.k_size, kept_row_bytes(a.k_type, a.k_size), a.k_type};
 }
 __device__ inline KeptRows values_of(const AttentionArguments& a, const LayerArgs& layer) {
-  if (a.values_in_keys) return {layer.k_offset, a.v_size, std::size_t{a.k_size} * 2};
-  return {layer.v_offset, a.v_size, std::size_t{a.v_size} * 2};
+  if (a.values_in_keys)
+    return {layer.k_offset, a.v_size, kept_row_bytes(a.k_type, a.k_size), a.k_type};
+  return {layer.v_offset, a.v_size, kept_row_bytes(a.v_type, a.v_size), a.v_type};
 }
 
-/// Starts the copy of a tile of rows to shared memory, those of the cells `seen` from the cell
-/// `first` on; zeros stand for others, and for what a row lacks.
-template <int Size>
+/// Brings pieces of rows of keys or values, `rows` of them from `from(i)` to `to(i)`, as a group of
+/// copies; zeros where `from` is null. With `Coded` rows may be of a type with blocks.
+template <bool Coded, std::uint32_t Rows, typename From, typename To>
+__device__ void bring_pieces(const KeptRows& kept, std::uint32_t piece, const void* nothing,
+                             const From& from, const To& to) {
+  const bool has_piece = 8 * piece < kept.size;
+  if (!Coded || kept.type == DType::f16) {
+#pragma unroll
+    for (std::uint32_t i = 0; i < Rows; ++i) {
+      const std::byte* row = has_piece ? from(i) : nullptr;
+      const void* at = row != nullptr ? row + 16 * piece : nothing;
+      copy_to_shared(to(i), static_cast<const uint4*>(at), row != nullptr);
+    }
+  } else {
+    CodedPiece pieces[Rows];
+#pragma unroll
+    for (std::uint32_t i = 0; i < Rows; ++i)
+      pieces[i] = load_piece(kept.type, has_piece ? from(i) : nullptr, piece);
+#pragma unroll
+    for (std::uint32_t i = 0; i < Rows; ++i) *to(i) = halves_of(kept.type, pieces[i], piece);
+  }
+  end_group_of_copies();
+}
+
+/// Brings a tile of rows to shared memory, those of the cells `seen` from the cell `first` on;
+/// zeros stand for others, and for what a row lacks.
+template <int Size, bool Coded>
 __device__ void fill_tile(__half* to, const RunBlock& block, const SequenceArgs& sequence,
                           const KeptRows& rows, std::uint32_t kv_head, std::uint32_t first,
                           const Seen& seen) {
-  constexpr std::uint32_t pieces = Size / 8;
-  const std::uint32_t piece = threadIdx.x % pieces;
-  for (std::uint32_t row = threadIdx.x / pieces; row < keys_of_tile<Size>;
-       row += blockDim.x / pieces) {
-    const std::uint32_t cell = first + row;
-    const std::byte* from = nullptr;
-    if (cell >= seen.first && cell < seen.end && 8 * piece < rows.size)
-      from = kept_row(block, sequence, rows.offset, rows.row_bytes, kv_head, cell);
-    const auto* nothing = reinterpret_cast<const std::byte*>(&block);
-    copy_to_shared(reinterpret_cast<uint4*>(to + place<Size>(row, piece)),
-                   reinterpret_cast<const uint4*>(from != nullptr ? from + 16 * piece : nothing),
-                   from != nullptr);
-  }
+  constexpr std::uint32_t pieces = Size / 8, step = half_many_threads / pieces;
+  const std::uint32_t piece = threadIdx.x % pieces, row = threadIdx.x / pieces;
+  bring_pieces<Coded, keys_of_tile<Size> / step>(
+      rows, piece, &block,
+      [&](std::uint32_t i) -> const std::byte* {
+        const std::uint32_t cell = first + row + i * step;
+        if (cell < seen.first || cell >= seen.end) return nullptr;
+        return kept_row(block, sequence, rows.offset, rows.row_bytes, kv_head, cell);
+      },
+      [&](std::uint32_t i) {
+        return reinterpret_cast<uint4*>(to + place<Size>(row + i * step, piece));
+      });
 }
 
 /// Adds to the scores of 16 queries and `Tiles` times 8 keys.

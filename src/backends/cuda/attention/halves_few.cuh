@@ -16,7 +16,7 @@ struct BlockSplits {
 /// Brings the keys and values of a block's splits to shared memory, tile by tile: two of them are
 /// there or on their way. Each copy is a group. Where the rows of the next tile are is looked up
 /// one tile ahead.
-template <int Size>
+template <int Size, bool Coded>
 class TilesOfSplits {
  public:
   static constexpr std::uint32_t keys = keys_of_tile<Size>;
@@ -76,21 +76,17 @@ class TilesOfSplits {
       data_[i] = is_seen ? pages_.of(cell, in_page_[i]) : nullptr;
     }
   }
-  /// Zeros stand for what is not there.
   __device__ void copy(__half* to, const KeptRows& kept) const {
-    const bool has_piece = 8 * piece() < kept.size;
-#pragma unroll
-    for (std::uint32_t i = 0; i < rows; ++i) {
-      const bool is_there = has_piece && data_[i] != nullptr;
-      const auto* from = reinterpret_cast<const std::byte*>(&block_);
-      if (is_there)
-        from = data_[i] + kept.offset +
-               (std::size_t{kv_head_} * pages_.tokens + in_page_[i]) * kept.row_bytes +
-               16 * piece();
-      copy_to_shared(reinterpret_cast<uint4*>(to + place<Size>(row(i), piece())),
-                     reinterpret_cast<const uint4*>(from), is_there);
-    }
-    end_group_of_copies();
+    bring_pieces<Coded, rows>(
+        kept, piece(), &block_,
+        [&](std::uint32_t i) -> const std::byte* {
+          if (data_[i] == nullptr) return nullptr;
+          return data_[i] + kept.offset +
+                 (std::size_t{kv_head_} * pages_.tokens + in_page_[i]) * kept.row_bytes;
+        },
+        [&](std::uint32_t i) {
+          return reinterpret_cast<uint4*>(to + place<Size>(row(i), piece()));
+        });
   }
 
   const RunBlock& block_;
@@ -196,7 +192,7 @@ __device__ void merge_tile(const AttentionArguments& a, const TileQueries& queri
 
 /// A block takes splits for 16 queries. For a tile of keys each warp makes weights of some, and
 /// sums up a part of the columns of the values.
-template <int Size>
+template <int Size, bool Coded>
 __device__ void attend_few(const AttentionArguments& a, const RunContext& run) {
   constexpr std::uint32_t keys = keys_of_tile<Size>, warps = half_few_warps(Size);
   constexpr int tiles = keys / 8, tiles_of_warp = tiles / warps;
@@ -228,7 +224,7 @@ __device__ void attend_few(const AttentionArguments& a, const RunContext& run) {
   const std::uint32_t blocks = min(gridDim.z, split_count);
   if (blockIdx.z >= blocks) return wait_for_previous();
   const BlockSplits splits{a.split, seen, first_split + blockIdx.z, end_split, blocks};
-  TilesOfSplits<Size> kept_tiles(a, block, sequence, splits, kv_head, kept);
+  TilesOfSplits<Size, Coded> kept_tiles(a, block, sequence, splits, kv_head, kept);
   // What earlier runs have kept is there before the previous kernel has ended.
   const bool first_is_early = kept_tiles.next_is_kept();
   if (first_is_early) {
