@@ -267,6 +267,9 @@ void check_others(std::span<const cpu::CpuKernel> table) {
           check(make(ops::embed, {matrix(type, 50, w), {DType::i32, {rows}}}, {true, false}, {},
                      rows),
                 table, 0);
+      check(
+          make(ops::top_k, {rows_of(rows, w)}, {false}, Attributes(ops::TopKAttributes{60}), rows),
+          table, 0);
       check(make(ops::select_rows, {rows_of(7, w), {DType::i32, {rows}}}, {true, false}, {}, rows),
             table, 0);
     }
@@ -340,7 +343,7 @@ void time_one(const Case& made, std::span<const cpu::CpuKernel> table) {
   });
   if (!named) return;
   Case c = unprepared(made);
-  c.spread = 0.5f;
+  c.spread = std::min(made.spread, 0.5f);
   c.prepare(5);
   Bound bound(c, table);
   // The best time of each chunk, since a shared machine pauses now and then.
@@ -401,6 +404,13 @@ void time_all(std::span<const cpu::CpuKernel> table) {
              {rows_of(512, 1024), rows_of(512, 1024), matrix(type, 8, 128), matrix(type, 8, 128)},
              {false, false, false, false}, {}, 512),
         table);
+  const Attributes best(ops::TopKAttributes{ops::most_k});
+  // Plain ones, and equal ones, of which none is passed over.
+  for (const float spread : {0.5f, 0.0f}) {
+    Case c = make(ops::top_k, {rows_of(1, 151936)}, {false}, best, 1);
+    c.spread = spread;
+    time_one(c, table);
+  }
   const Attributes norm(ops::NormAttributes{1e-6f, 1});
   const Attributes rope(ops::NormRopeAttributes{1e-6f, {16, false}});
   for (const std::uint32_t rows : {1u, 512u}) {

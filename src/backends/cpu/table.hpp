@@ -46,21 +46,14 @@ template <typename S, Text Base, typename Kind>
 consteval CpuKernel row(const Op& op) {
   return {{.op = &op, .name = KernelName<S, Base>::value, .supports = Kind::supports}, Kind::emit};
 }
-template <typename S>
-consteval CpuKernel top_k_row() {
-  return {{.op = &ops::top_k,
-           .name = KernelName<S, "top_k">::value,
-           .supports = TopK<S>::supports,
-           .workspace = TopK<S>::workspace},
-          TopK<S>::emit};
-}
-template <typename S>
-consteval CpuKernel attention_row() {
-  return {{.op = &ops::attention,
-           .name = KernelName<S, "attention">::value,
-           .supports = Attention<S>::supports,
-           .workspace = Attention<S>::workspace},
-          Attention<S>::emit};
+/// The same of a kernel that has a workspace.
+template <typename S, Text Base, typename Kind>
+consteval CpuKernel working_row(const Op& op) {
+  return {{.op = &op,
+           .name = KernelName<S, Base>::value,
+           .supports = Kind::supports,
+           .workspace = Kind::workspace},
+          Kind::emit};
 }
 /// A product with weights of one type.
 template <typename S, Text Base, typename Kind, typename Format>
@@ -116,8 +109,9 @@ inline constexpr auto table = join(
         row<S, "rope", Rope<S, false>>(ops::rope),
         row<S, "norm_rope", Rope<S, true>>(ops::norm_rope),
         row<S, "kv_write", KvWrite<S>>(ops::kv_write),
-        top_k_row<S>(),
-        attention_row<typename S::ForAttention>(),
+        working_row<S, "top_k", TopK<S>>(ops::top_k),
+        working_row<typename S::ForAttention, "attention", Attention<typename S::ForAttention>>(
+            ops::attention),
     },
     product_rows<S, "matmul", Matmul<S, 1>>(ops::matmul, AllFormats{}),
     product_rows<S, "matmul3", Matmul<S, 3>>(ops::matmul3, AllFormats{}),

@@ -34,7 +34,8 @@ using ChunkFunction = void (*)(const void* arguments, const ChunkContext&, std::
 /// are the same for any number of threads.
 using CountFunction = std::uint32_t (*)(const void* arguments, const RunArgs&);
 /// How many of a step's first chunks must have ended before chunk `chunk` starts; never falling, at
-/// most `chunk`. For a step that goes in rounds.
+/// most `chunk`. For a step that goes in rounds: ended chunks are only counted, so what it returns
+/// is where a round begins.
 using NeedsFunction = std::uint32_t (*)(const void* arguments, const RunArgs&, std::uint32_t chunk);
 
 /// One step of a tape: chunks that are independent of one another but for `needs`. A step starts

@@ -5,21 +5,43 @@
 
 namespace tacet::cpu {
 
-/// top_k: the largest of each group of elements, then, of groups whose largest is not below the
-/// k-th largest of these, all. An element and its place are one number, the key, that no two share.
+/// top_k: the largest of each group of elements; a bound, the k-th largest of these; then the best
+/// of all in groups whose largest is not below it. The last two go in rounds of some groups, since
+/// equal or rising elements pass every bound. An element and its place are one number, the key,
+/// that no two share.
 template <typename S>
 struct TopK {
   using Key = std::uint64_t;
   static constexpr std::uint32_t group = 64;
-  static constexpr std::uint32_t chunk_groups = 128;
+  // Groups of a chunk: a key that goes through a heap takes up to 10 ns.
+  static constexpr std::uint32_t largest_groups = 128, bound_groups = 1024, best_groups = 32;
 
   struct Arguments {
-    Ref x, largest, out;
+    Ref x, workspace, out;
     std::uint32_t width, k;
     bool selected;
     [[gnu::always_inline]] std::uint32_t groups() const { return ceil_div(width, group); }
-    [[gnu::always_inline]] std::uint32_t chunks() const { return ceil_div(groups(), chunk_groups); }
   };
+
+  /// A row in a run.
+  struct Row {
+    const float* x;
+    float* out;
+    Key* bounds;     ///< a heap of the largest of groups
+    Key* best;       ///< a heap of elements
+    float* largest;  ///< of each group
+    [[gnu::always_inline]] Row(const Arguments& a, const ChunkContext& context, std::size_t row) {
+      x = resolve_input<float>(a.x, context) + row * a.width;
+      out = resolve<float>(a.out, context) + row * 2 * a.k;
+      bounds = reinterpret_cast<Key*>(resolve<std::byte>(a.workspace, context) +
+                                      row * row_bytes(a.groups(), a.k));
+      best = bounds + a.k;
+      largest = reinterpret_cast<float*>(best + a.k);
+    }
+  };
+  [[gnu::always_inline]] static std::size_t row_bytes(std::size_t groups, std::size_t k) {
+    return 2 * k * sizeof(Key) + (groups + groups % 2) * sizeof(float);
+  }
 
   /// Ordered as the elements are; of equal ones the first is the largest. 0 belongs to none.
   [[gnu::always_inline]] static Key key_of(float x, std::uint32_t index) {
@@ -52,26 +74,13 @@ struct TopK {
     heap[at] = key;
   }
 
-  /// A heap of the `k` largest keys of those that are offered to it.
-  struct Heap {
-    Key* keys;
-    std::uint32_t k;
-    [[gnu::always_inline]] Heap(Key* memory, std::uint32_t size) : keys(memory), k(size) {
-      for (std::uint32_t i = 0; i < k; ++i) keys[i] = 0;
-    }
-    [[gnu::always_inline]] void offer(float x, std::uint32_t index) {
-      const Key key = key_of(x, index);
-      if (key > keys[0]) replace_least(keys, k, key);
-    }
-    /// Afterwards the largest comes first.
-    [[gnu::always_inline]] void sort() {
-      for (std::uint32_t size = k - 1; size > 0; --size) {
-        const Key least = keys[0];
-        replace_least(keys, size, keys[size]);
-        keys[size] = least;
-      }
-    }
-  };
+  /// Offers a key to a heap of the `k` largest; its first one is the least.
+  [[gnu::always_inline]] static void offer(Key* heap, std::uint32_t k, Key key) {
+    if (key > heap[0]) replace_least(heap, k, key);
+  }
+  [[gnu::always_inline]] static void clear(Key* heap, std::uint32_t k) {
+    for (std::uint32_t i = 0; i < k; ++i) heap[i] = 0;
+  }
 
   /// Of those that are numbers; -infinity if none is.
   [[gnu::always_inline]] static float largest_of(const float* x, std::uint32_t n) {
@@ -83,64 +92,95 @@ struct TopK {
     return largest;
   }
 
-  static std::uint32_t chunk_count(const void* arguments, const RunArgs& run) {
-    const Arguments& a = *static_cast<const Arguments*>(arguments);
-    return live_rows(a.selected, run) * a.chunks();
-  }
-  static void largest_of_groups(const void* arguments, const ChunkContext& context,
-                                std::uint32_t index) {
-    const Arguments& a = *static_cast<const Arguments*>(arguments);
-    const std::size_t row = index / a.chunks();
-    const std::uint32_t begin = index % a.chunks() * chunk_groups;
-    const std::uint32_t end = least(begin + chunk_groups, a.groups());
-    const float* x = resolve_input<float>(a.x, context) + row * a.width;
-    float* largest = resolve<float>(a.largest, context) + row * a.groups();
-    for (std::uint32_t g = begin; g < end; ++g)
-      largest[g] = largest_of(x + g * group, least(group, a.width - g * group));
-  }
-
   static std::uint32_t row_count(const void* arguments, const RunArgs& run) {
     return live_rows(static_cast<const Arguments*>(arguments)->selected, run);
   }
-  static void best_of_row(const void* arguments, const ChunkContext& context, std::uint32_t row) {
+  /// Chunks of so many groups, round after round, in each one of every row.
+  template <std::uint32_t Groups>
+  static std::uint32_t count(const void* arguments, const RunArgs& run) {
+    const std::uint32_t groups = static_cast<const Arguments*>(arguments)->groups();
+    return row_count(arguments, run) * ceil_div(groups, Groups);
+  }
+  /// The round before has to have ended.
+  static std::uint32_t needs(const void* arguments, const RunArgs& run, std::uint32_t index) {
+    const std::uint32_t rows = row_count(arguments, run);
+    return index / rows * rows;
+  }
+  /// Calls `body(row, first, end)` for the groups of a chunk.
+  template <std::uint32_t Groups, typename Body>
+  [[gnu::always_inline]] static void in_chunk(const Arguments& a, const ChunkContext& context,
+                                              std::uint32_t index, Body&& body) {
+    const std::uint32_t rows = live_rows(a.selected, *context.run);
+    const std::uint32_t first = index / rows * Groups;
+    body(Row(a, context, index % rows), first, least(first + Groups, a.groups()));
+  }
+
+  static void find_largest(const void* arguments, const ChunkContext& context,
+                           std::uint32_t index) {
     const Arguments& a = *static_cast<const Arguments*>(arguments);
-    const float* x = resolve_input<float>(a.x, context) + std::size_t{row} * a.width;
-    const float* largest = resolve_input<float>(a.largest, context) + std::size_t{row} * a.groups();
-    auto* memory = reinterpret_cast<Key*>(context.scratch);
-    Heap of_groups(memory, a.k);
-    for (std::uint32_t g = 0; g < a.groups(); ++g) of_groups.offer(largest[g], g);
-    // At least k elements are not below it.
-    const float bound = of_groups.keys[0] != 0 ? value_of(of_groups.keys[0]) : -__builtin_inff();
-    Heap best(memory, a.k);
-    for (std::uint32_t g = 0; g < a.groups(); ++g) {
-      if (largest[g] < bound) continue;
-      const std::uint32_t end = least((g + 1) * group, a.width);
-      for (std::uint32_t i = g * group; i < end; ++i)
-        if (!(x[i] < bound)) best.offer(x[i], i);
-    }
-    best.sort();
-    float* out = resolve<float>(a.out, context) + std::size_t{row} * 2 * a.k;
-    for (std::uint32_t i = 0; i < a.k; ++i) {
-      out[i] = value_of(best.keys[i]);
-      out[a.k + i] = index_of(best.keys[i]);
+    in_chunk<largest_groups>(
+        a, context, index,
+        [&](const Row& row, std::uint32_t first, std::uint32_t end) __attribute__((always_inline)) {
+          for (std::uint32_t g = first; g < end; ++g)
+            row.largest[g] = largest_of(row.x + g * group, least(group, a.width - g * group));
+        });
+  }
+  static void find_bound(const void* arguments, const ChunkContext& context, std::uint32_t index) {
+    const Arguments& a = *static_cast<const Arguments*>(arguments);
+    in_chunk<bound_groups>(
+        a, context, index,
+        [&](const Row& row, std::uint32_t first, std::uint32_t end) __attribute__((always_inline)) {
+          if (first == 0) clear(row.bounds, a.k);
+          for (std::uint32_t g = first; g < end; ++g)
+            offer(row.bounds, a.k, key_of(row.largest[g], g));
+        });
+  }
+  static void find_best(const void* arguments, const ChunkContext& context, std::uint32_t index) {
+    const Arguments& a = *static_cast<const Arguments*>(arguments);
+    in_chunk<best_groups>(
+        a, context, index,
+        [&](const Row& row, std::uint32_t first, std::uint32_t end) __attribute__((always_inline)) {
+          if (first == 0) clear(row.best, a.k);
+          // At least k elements are not below it.
+          const float bound = row.bounds[0] != 0 ? value_of(row.bounds[0]) : -__builtin_inff();
+          for (std::uint32_t g = first; g < end; ++g) {
+            if (row.largest[g] < bound) continue;
+            const std::uint32_t last = least((g + 1) * group, a.width);
+            for (std::uint32_t i = g * group; i < last; ++i)
+              if (!(row.x[i] < bound)) offer(row.best, a.k, key_of(row.x[i], i));
+          }
+        });
+  }
+
+  static void write(const void* arguments, const ChunkContext& context, std::uint32_t index) {
+    const Arguments& a = *static_cast<const Arguments*>(arguments);
+    const Row row(a, context, index);
+    for (std::uint32_t size = a.k; size > 0; --size) {
+      const Key least_key = row.best[0];
+      replace_least(row.best, size - 1, row.best[size - 1]);
+      row.out[size - 1] = value_of(least_key);
+      row.out[a.k + size - 1] = index_of(least_key);
     }
   }
 
   static bool supports(const NodeView& view) { return all_f32(view, 1); }
   static std::size_t workspace(const NodeView& view) {
     const ValueType& x = input(view, 0);
-    return static_cast<std::size_t>(x.shape.rows()) * ceil_div(width(x), group) * sizeof(float);
+    const auto k = static_cast<std::size_t>(view.attributes->as<ops::TopKAttributes>().k);
+    return static_cast<std::size_t>(x.shape.rows()) * row_bytes(ceil_div(width(x), group), k);
   }
   static void emit(const PlacedNode& node, TapeBuilder& tape) {
     Arguments a{};
     a.x = node.inputs.data()[0];
-    a.largest = node.workspace;
+    a.workspace = node.workspace;
     a.out = node.outputs.data()[0];
     a.width = width(input(node.view, 0));
     a.k = static_cast<std::uint32_t>(node.view.attributes->as<ops::TopKAttributes>().k);
     a.selected = node.selected;
-    tape.step(a, chunk_count, largest_of_groups);
-    tape.step(a, row_count, best_of_row);
+    tape.step(a, count<largest_groups>, find_largest);
+    tape.step(a, count<bound_groups>, find_bound, needs);
+    tape.step(a, count<best_groups>, find_best, needs);
+    tape.step(a, row_count, write);
   }
 };
 
