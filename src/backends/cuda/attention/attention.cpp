@@ -11,7 +11,7 @@ namespace tacet::cuda {
 
 namespace {
 
-/// Whether keys and values of these types and sizes are for the kernels of halves.cu and coded.cu.
+/// Whether keys and values of these types and sizes are for the kernels of halves.cu.
 bool is_for_halves(DType k_type, DType v_type, std::uint32_t k_size, std::uint32_t v_size) {
   const auto fits = [](DType type) { return type == DType::f16 || has_coded_pieces(type); };
   return fits(k_type) && fits(v_type) && k_size % 8 == 0 && v_size % 8 == 0 &&

@@ -46,7 +46,8 @@ inline constexpr unsigned attention_warps = attention_threads / 32;
 /// Whether tensor cores compute it (halves.cuh): keys and values in f16, of whole groups of 16
 /// bytes and of up to `most_half_size` elements.
 inline constexpr std::uint32_t most_half_size = 256;
-/// Whether they may also be in this type, whose elements become halves on their way (coded.cu).
+/// Whether they may also be in this type, whose elements become halves on their way
+/// (coded_pieces.cuh).
 TACET_ON_BOTH constexpr bool has_coded_pieces(DType type) {
   return type == DType::q8_0 || type == DType::q4_0 || type == DType::q4_1 || type == DType::q5_0 ||
          type == DType::q5_1;
