@@ -93,8 +93,10 @@ double alibi_slope(double max_bias, std::uint32_t heads, std::uint32_t head) noe
 /// select_rows(x {R, W}, rows i32 {S}) -> {S, W}. Row numbers are clamped to the run's rows.
 extern const Op select_rows;
 
-/// The most that top_k finds.
+/// The most that top_k finds, and in rows of how many: a GPU selects from the best of their parts
+/// without a look at the stop.
 inline constexpr std::int32_t most_k = 128;
+inline constexpr std::int64_t most_top_k_width = 1 << 20;
 struct TopKAttributes {
   std::int32_t k;  ///< 1 to most_k, at most W
 };

@@ -11,16 +11,14 @@ namespace tacet::ops {
 
 namespace {
 
-/// Floats hold whole numbers up to here.
-constexpr std::int64_t most_width = 1 << 24;
-
 Result<std::vector<ValueType>> infer(std::span<const ValueType> inputs,
                                      const Attributes& attributes) {
   const std::int64_t k = attributes.as<TopKAttributes>().k;
   InputCheck check("top_k", inputs, 1, 1);
   check.is_activation(0, "x");
   const std::int64_t width = check[0].shape.width();
-  check.needs(width <= most_width, fmt::format("rows of at most {}, not {}", most_width, width));
+  check.needs(width <= most_top_k_width,
+              fmt::format("rows of at most {}, not {}", most_top_k_width, width));
   check.needs(k >= 1 && k <= std::min<std::int64_t>(most_k, width),
               fmt::format("k of 1 to {}, at most the width {}, not {}", most_k, width, k));
   return check.gives({activation(check[0].shape[0], 2 * k)});

@@ -196,8 +196,9 @@ Result<const Plan*> ModelImpl::plan(std::uint32_t rows, PlanOptions options, Run
                               .window = options.window,
                               .k_type = options.k_type,
                               .v_type = options.v_type});
-    if (graph && outputs.candidates && part.place.end_layer == config_.layers)
-      graph = with_candidates(std::move(*graph), candidate_count(config_.vocabulary));
+    const std::uint32_t candidates = outputs.candidates ? candidate_count(config_.vocabulary) : 0;
+    if (graph && candidates != 0 && part.place.end_layer == config_.layers)
+      graph = with_candidates(std::move(*graph), candidates);
     if (!graph) return fail(std::move(graph));
     auto next = make_plan(std::move(*graph), *part.place.device, stop);
     if (!next) return fail(std::move(next));

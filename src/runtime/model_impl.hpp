@@ -59,7 +59,7 @@ struct PlanOptions {
 /// What a run gives.
 struct RunOutputs {
   std::uint32_t rows = 1;   ///< the most rows that are asked for
-  bool candidates = false;  ///< candidate_count of the most likely tokens, not all logits
+  bool candidates = false;  ///< the most likely tokens, where candidate_count is not 0
   auto operator<=>(const RunOutputs&) const = default;
 };
 

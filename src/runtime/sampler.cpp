@@ -65,7 +65,7 @@ Result<void> check(const SamplerOptions& options) {
 }
 
 std::uint32_t candidate_count(std::uint32_t vocabulary) noexcept {
-  return std::min<std::uint32_t>(ops::most_k, vocabulary);
+  return vocabulary > ops::most_top_k_width ? 0 : std::min<std::uint32_t>(ops::most_k, vocabulary);
 }
 
 Sampler::Sampler(std::uint32_t vocabulary)
@@ -106,19 +106,16 @@ bool Sampler::is_enough(std::size_t history_size, const SamplerOptions& options)
 /// Each token once, however often it is there: `weights_`, not in use yet, marks the ones to do.
 bool Sampler::penalize(std::span<const Token> recent, float penalty, const StopToken& stop) {
   const auto listed = std::span(tokens_).first(count_);
-  const auto place = [&](std::size_t i) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(listed, recent[i]) - listed.begin());
+  const auto for_listed = [&](const auto& body) {
+    return for_each(recent.size(), stop, [&](std::size_t i) {
+      const auto found = std::ranges::lower_bound(listed, recent[i]);
+      if (found == listed.end() || *found != recent[i]) return;
+      body(static_cast<std::size_t>(found - listed.begin()));
+    });
   };
-  const auto is_listed = [&](std::size_t i) {
-    return std::ranges::binary_search(listed, recent[i]);
-  };
-  return for_each(recent.size(), stop,
-                  [&](std::size_t i) {
-                    if (is_listed(i)) weights_[place(i)] = 1;
-                  }) &&
-         for_each(recent.size(), stop, [&](std::size_t i) {
-           if (!is_listed(i) || std::exchange(weights_[place(i)], 0) == 0) return;
-           float& logit = logits_[place(i)];
+  return for_listed([&](std::size_t at) { weights_[at] = 1; }) && for_listed([&](std::size_t at) {
+           if (std::exchange(weights_[at], 0) == 0) return;
+           float& logit = logits_[at];
            logit = logit > 0 ? logit / penalty : logit * penalty;
          });
 }

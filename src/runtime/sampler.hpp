@@ -24,7 +24,8 @@ struct RandomState {
 /// Checks that options make sense; the error says which does not.
 Result<void> check(const SamplerOptions& options);
 
-/// How many of the most likely tokens a run of a model gives at most, with ops::top_k.
+/// How many of the most likely tokens a run of a model gives at most, with ops::top_k; 0 where it
+/// has too many for that.
 std::uint32_t candidate_count(std::uint32_t vocabulary) noexcept;
 
 /// Chooses tokens. Holds scratch memory for one vocabulary, so that choosing does not allocate. One

@@ -138,6 +138,10 @@ TEST(Sampler, KnowsWhenCandidatesAreNotEnough) {
   EXPECT_TRUE(sampler.is_enough(63, {.temperature = 1, .top_k = 65, .repeat_penalty = 1.1F}));
   EXPECT_FALSE(sampler.is_enough(999, {.repeat_penalty = 1.1F, .repeat_last = 128}));
   EXPECT_TRUE(sampler.is_enough(999, {.repeat_penalty = 1.1F, .repeat_last = 127}));
+  EXPECT_EQ(candidate_count(20), 20U);
+  EXPECT_EQ(candidate_count(1 << 20), 128U);
+  EXPECT_EQ(candidate_count((1 << 20) + 1), 0U) << "too many for a device to choose from";
+  EXPECT_FALSE(Sampler((1 << 20) + 1).is_enough(0, {}));
   EXPECT_FALSE(Sampler(20).is_enough(0, {.temperature = 1, .top_k = 21}));
 }
 
