@@ -11,6 +11,30 @@ void set_failed(Outcome& outcome, Error error) {
 
 }  // namespace
 
+/// The step for a token: what it computes is undone unless the token is delivered. Keeps the logits
+/// before it, which nothing else may write meanwhile.
+class SessionImpl::TokenStep {
+ public:
+  explicit TokenStep(SessionImpl& session) noexcept
+      : session_(session), computed_(session.computed_), logits_(std::move(session.logits_)) {}
+  TokenStep(const TokenStep&) = delete;
+  TokenStep& operator=(const TokenStep&) = delete;
+  ~TokenStep() {
+    if (!kept_) {
+      session_.computed_ = computed_;
+      std::swap(session_.logits_, logits_);
+    }
+    if (logits_ != nullptr) session_.spare_logits_.push_back(std::move(logits_));
+  }
+  void keep() noexcept { kept_ = true; }
+
+ private:
+  SessionImpl& session_;
+  const std::uint32_t computed_;
+  std::unique_ptr<std::vector<float>> logits_;
+  bool kept_ = false;
+};
+
 Outcome SessionImpl::generate(const GenerateOptions& options, const TextFunction& on_text,
                               const StopToken& stop) {
   settle_all();
@@ -64,32 +88,31 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
       return outcome;
     }
     if (stop.possible() && stop.stop_requested()) return stopped_between_runs(stop);
-    const std::uint32_t computed = computed_;
-    const bool had_logits = logits_ != nullptr;
-    const bool decodes = computed < history_.size() || !had_logits;
-    // What is computed for a token that is not delivered is undone.
-    const auto give_up = [&](Outcome ended) {
-      if (decodes) undo_decode(computed, had_logits);
-      return ended;
-    };
+    const bool decodes = computed_ < history_.size() || logits_ == nullptr;
     const bool from_candidates = decodes && sampler_.is_enough(history_.size(), options.sampler);
+    std::optional<TokenStep> computed;
     if (decodes) {
+      computed.emplace(*this);
       Outcome step = decode(from_candidates ? sampler_.candidates() : nullptr, stop);
       if (!step.done()) return step;
     }
     const auto token = from_candidates
                            ? sampler_.choose_candidate(history_, options.sampler, random, stop)
                            : sampler_.choose(*logits_, history_, options.sampler, random, stop);
-    if (!token) return give_up(stopped_between_runs(stop));
+    if (!token) return stopped_between_runs(stop);
     const Tokenizer& tokenizer = model_->tokenizer();
     if (tokenizer.is_end(*token)) {
+      if (computed) computed->keep();
       outcome.finish = Finish::end_token;
       deliver(text_.flush());
       return outcome;
     }
+    // All that can fail comes before the shift, and that before the token.
+    TextStream text = text_;
+    const TextStream::Step step = text.feed(tokenizer.piece(*token, options.special), options.stop);
     if (history_.size() == context_ && options.shift) {
       Outcome shifted = shift(*options.shift, stop);
-      if (!shifted.done()) return give_up(std::move(shifted));
+      if (!shifted.done()) return shifted;
     } else if (history_.size() == context_) {
       deliver(text_.take_held());  // its tokens are committed
       set_failed(outcome,
@@ -98,11 +121,9 @@ Outcome SessionImpl::answer(const GenerateOptions& options, const TextFunction& 
                            "The context of {} tokens is full; start a new session, or use a larger "
                            "context.",
                            context_)));
-      return give_up(std::move(outcome));
+      return outcome;
     }
-    TextStream text = text_;
-    const TextStream::Step step = text.feed(tokenizer.piece(*token, options.special), options.stop);
-
+    if (computed) computed->keep();
     history_.push_back(*token);
     random_ = random;
     text_ = std::move(text);

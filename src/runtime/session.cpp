@@ -380,18 +380,6 @@ Outcome SessionImpl::decode(float* candidates, const StopToken& stop) {
   return settle(call);
 }
 
-/// Makes what `decode` committed undone: the cells and whether there were logits before it.
-void SessionImpl::undo_decode(std::uint32_t computed, bool had_logits) noexcept {
-  computed_ = computed;
-  std::unique_ptr<std::vector<float>> before;
-  if (had_logits) {
-    before = std::move(spare_logits_.back());  // what it gave back last
-    spare_logits_.pop_back();
-  }
-  if (logits_ != nullptr) spare_logits_.push_back(std::move(logits_));
-  logits_ = std::move(before);
-}
-
 Result<std::unique_ptr<SessionImpl>> SessionImpl::fork() {
   settle_all();
   end_shared();

@@ -159,8 +159,8 @@ class SessionImpl {
   std::unique_ptr<std::vector<float>> take_logits();
   Outcome score_slices(std::span<const Token> tokens, std::span<const float> before,
                        std::span<float> log_probabilities, const StopToken& stop);
+  class TokenStep;
   Outcome decode(float* candidates, const StopToken& stop);
-  void undo_decode(std::uint32_t computed, bool had_logits) noexcept;
   Outcome answer(const GenerateOptions& options, const TextFunction& on_text, const StopToken& stop,
                  std::uint32_t& tokens);
 

@@ -78,6 +78,15 @@ TEST(EveryAllocation, OfAPromptAndAnAnswer) {
     }
     if (!generated.done()) engine_failed(generated);
     EXPECT_EQ(session->tokens().size(), prompt.size() + generated.tokens);
+    if (!generated.done()) {
+      // It is what an answer of as many tokens leaves.
+      auto calm = new_session(model);
+      EXPECT_TRUE(calm->evaluate(prompt, {}, {}).done());
+      if (generated.tokens != 0) {
+        EXPECT_TRUE(calm->generate({.max_tokens = generated.tokens}, {}, {}).done());
+      }
+      EXPECT_TRUE(Snapshot(*session) == Snapshot(*calm)) << generated.tokens << " tokens";
+    }
     // The session is usable: the rest of the answer comes.
     EXPECT_TRUE(session->generate({}, [&](std::string_view piece) { text += piece; }, {}).done());
     EXPECT_EQ(text, expected);
