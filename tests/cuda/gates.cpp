@@ -38,6 +38,12 @@ class Gates : public testing::TestWithParam<bool> {
     model_ = *model;
   }
 
+  /// A session that has computed a question.
+  std::unique_ptr<SessionImpl> asked() {
+    auto session = new_session(model_);
+    EXPECT_TRUE(session->evaluate(question(model_), {}, {}).done());
+    return session;
+  }
   /// The gates of `call` when nobody stops it.
   template <typename Call>
   int count_gates(const Call& call) {
@@ -111,24 +117,16 @@ TEST_P(Gates, OfAPrompt) {
 }
 
 TEST_P(Gates, OfADecodeStep) {
-  const auto prompt = question(model_);
-  stop_at_every_gate(
-      [&] {
-        auto session = new_session(model_);
-        EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
-        return session;
-      },
-      [](SessionImpl& session, const StopToken& stop) {
-        return session.evaluate(std::array<Token, 1>{100}, stop, {});
-      });
+  stop_at_every_gate([&] { return asked(); },
+                     [](SessionImpl& session, const StopToken& stop) {
+                       return session.evaluate(std::array<Token, 1>{100}, stop, {});
+                     });
 }
 
 TEST_P(Gates, OfAnAnswerWhoseTokensAreChosenOnTheDevice) {
-  const auto prompt = question(model_);
   stop_at_every_gate(
       [&] {
-        auto session = new_session(model_);
-        EXPECT_TRUE(session->evaluate(prompt, {}, {}).done());
+        auto session = asked();
         EXPECT_EQ(session->generate({.max_tokens = 1}, {}, {}).tokens, 1U);
         return session;
       },

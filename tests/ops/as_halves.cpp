@@ -6,6 +6,7 @@
 
 #include "backends/cuda/attention/attention.hpp"
 #include "backends/cuda/gemm/activations.hpp"
+#include "ops/cases.hpp"
 #include "ops/ops.hpp"
 #include "ops/tile_reader.hpp"
 #include "types/convert.hpp"
@@ -135,8 +136,15 @@ KvMemory kept_as_halves(const KvMemory& memory, std::span<const std::byte> bytes
   return after;
 }
 
-}  // namespace
+/// Whether the last node is a product with weights in a type with blocks.
+bool has_coded_product(const Problem& problem) {
+  const Step& last = problem.steps.back();
+  if (last.op != &ops::matmul && last.op != &ops::matmul3 && last.op != &ops::up_gate) return false;
+  return std::any_of(last.inputs.begin(), last.inputs.end(),
+                     [](const Input& input) { return info(input.type.dtype).block_size > 1; });
+}
 
+/// Whether it is attention to keys or values in such a type, of a size for tensor cores.
 bool has_coded_keys(const Problem& problem) {
   const Step& last = problem.steps.back();
   if (last.op != &ops::attention) return false;
@@ -152,6 +160,7 @@ bool has_coded_keys(const Problem& problem) {
   return any;
 }
 
+/// The attention alone, with all that is kept in f16.
 Problem attention_as_halves(Problem problem) {
   const std::vector<std::byte> bytes = reference(problem).kv;
   std::size_t at = 0;
@@ -167,7 +176,8 @@ Problem attention_as_halves(Problem problem) {
   return problem;
 }
 
-Problem as_halves(Problem problem) {
+/// The product with weights in f32 that are those of the device, and with activations of halves.
+Problem product_as_halves(Problem problem) {
   const auto replace = [](Input& input, std::span<const float> values) {
     input.type.dtype = DType::f32;
     input.bytes.resize(values.size_bytes());
@@ -184,6 +194,22 @@ Problem as_halves(Problem problem) {
     }
   }
   return problem;
+}
+
+}  // namespace
+
+std::optional<InHalves> in_halves(const Problem& problem, const Tolerance& tolerance) {
+  if (has_coded_product(problem))
+    return InHalves{.expected = reference(product_as_halves(problem)),
+                    .tolerance = {.of_row = std::min(tolerance.of_row, f32_sums.of_row),
+                                  .of_element = tolerance.of_element},
+                    .rough = half_weights};
+  if (!has_coded_keys(problem)) return std::nullopt;
+  Outcome expected = reference(attention_as_halves(problem));
+  expected.kv = reference(problem).kv;
+  return InHalves{.expected = std::move(expected),
+                  .tolerance = tolerance,
+                  .rough = {.of_row = half_keys * tolerance.of_row}};
 }
 
 }  // namespace tacet::op_tests

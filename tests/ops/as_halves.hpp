@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "ops/problem.hpp"
 
 namespace tacet::op_tests {
@@ -8,15 +10,14 @@ namespace tacet::op_tests {
 /// multiplied by powers of two, scales and mins rounded to halves, and then the weights are.
 std::vector<float> weights_as_halves(const Input& matrix);
 
-/// The problem that such a device solves without further rounding, where the last node is a product
-/// with quantized weights: they are f32 with these values, and activations those of halves.
-Problem as_halves(Problem problem);
-
-/// Whether the last node is attention to keys or values in types with blocks that such a device
-/// makes halves of.
-bool has_coded_keys(const Problem& problem);
-
-/// The attention alone that it solves without further rounding: what is kept is in f16.
-Problem attention_as_halves(Problem problem);
+/// What is expected of a device that makes halves of the codes of weights, keys and values: but for
+/// that rounding it has no excuse.
+struct InHalves {
+  Outcome expected;     ///< behind the rounding
+  Tolerance tolerance;  ///< of that
+  Tolerance rough;      ///< of what is expected of all
+};
+/// Nothing where it rounds nothing of `problem`, of which `tolerance` is allowed.
+std::optional<InHalves> in_halves(const Problem& problem, const Tolerance& tolerance);
 
 }  // namespace tacet::op_tests

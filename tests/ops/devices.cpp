@@ -21,7 +21,7 @@ std::vector<DeviceKind> device_kinds() {
     auto open = std::make_shared<Result<std::unique_ptr<Device>>>(make_cuda_device(i));
     kinds.push_back({.name = fmt::format("cuda_{}", i),
                      .make = [i, open](unsigned) { return make_cuda_device(i); },
-                     .has_half_weights = true});
+                     .has_halves = true});
   }
   kinds.push_back({.name = "fake", .make = [](unsigned) -> Result<std::unique_ptr<Device>> {
                      auto device = make_fake_device();

@@ -16,8 +16,8 @@ struct DeviceKind {
   std::function<Result<std::unique_ptr<Device>>(unsigned threads)> make;
   /// Whether it has threads of which the results must not depend.
   bool has_threads = false;
-  /// Whether products take quantized weights, and activations for them, as halves.
-  bool has_half_weights = false;
+  /// Whether it takes the codes of weights, of keys and of values as halves (as_halves.hpp).
+  bool has_halves = false;
 };
 
 /// All that this machine has. Every case of every op runs on each of them.

@@ -45,27 +45,15 @@ TEST_P(EveryDevice, AgreesWithReference) {
   const Problem problem = one().problem();
   const Outcome outcome = compute_with(problem);
   if (HasFailure()) return;
-  Problem solved = problem;
+  Outcome expected = reference(problem);
   Tolerance tolerance = one().tolerance;
-  if (kind().has_half_weights && has_coded_keys(problem)) {
-    const Tolerance rough{.of_row = half_keys * tolerance.of_row};
-    const Comparison roughly = compare(outcome, reference(problem), rough);
+  if (auto halves = kind().has_halves ? in_halves(problem, tolerance) : std::nullopt) {
+    const Comparison roughly = compare(outcome, expected, halves->rough);
     EXPECT_LE(roughly.worst, 1) << roughly.difference;
-    Outcome expected = reference(attention_as_halves(problem));
-    expected.kv = reference(problem).kv;
-    const Comparison comparison = compare(outcome, expected, tolerance);
-    RecordProperty("worst", fmt::format("{}", comparison.worst));
-    EXPECT_LE(comparison.worst, 1) << comparison.difference;
-    return;
+    expected = std::move(halves->expected);
+    tolerance = halves->tolerance;
   }
-  if (kind().has_half_weights && has_coded_product(problem)) {
-    const Comparison roughly = compare(outcome, reference(problem), half_weights);
-    EXPECT_LE(roughly.worst, 1) << roughly.difference;
-    // But for the rounding to halves it has no excuse.
-    solved = as_halves(problem);
-    tolerance.of_row = std::min(tolerance.of_row, f32_sums.of_row);
-  }
-  const Comparison comparison = compare(outcome, reference(solved), tolerance);
+  const Comparison comparison = compare(outcome, expected, tolerance);
   RecordProperty("worst", fmt::format("{}", comparison.worst));
   EXPECT_LE(comparison.worst, 1) << comparison.difference;
 }

@@ -56,13 +56,6 @@ bool is_selected(const Step& step) {
                      [](const Input& input) { return input.kind == Kind::output_rows; });
 }
 
-bool has_coded_product(const Problem& problem) {
-  const Step& last = problem.steps.back();
-  if (last.op != &ops::matmul && last.op != &ops::matmul3 && last.op != &ops::up_gate) return false;
-  return std::any_of(last.inputs.begin(), last.inputs.end(),
-                     [](const Input& input) { return info(input.type.dtype).block_size > 1; });
-}
-
 std::uint32_t live_rows(const Problem& problem, const Step& step) {
   for (const Input& input : step.inputs)
     if (input.kind == Kind::output_rows)

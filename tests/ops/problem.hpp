@@ -64,8 +64,6 @@ Problem with_spare_rows(Problem problem, std::uint32_t count);
 std::vector<ValueType> input_types(const Step& step);
 /// Whether the rows of a node are the output rows, not the run's.
 bool is_selected(const Step& step);
-/// Whether the last node is a product with weights of a quantized type.
-bool has_coded_product(const Problem& problem);
 /// Live rows of a node's outputs.
 std::uint32_t live_rows(const Problem& problem, const Step& step);
 /// The widths of a node's outputs that are not state.
