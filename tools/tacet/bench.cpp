@@ -155,6 +155,13 @@ int bench(const BenchOptions& options) {
     }
   }
 
+  if (speeds.empty()) {
+    complain(
+        fmt::format("A context of {} tokens has no room for an answer to a prompt of 8; "
+                    "enlarge it with --ctx.",
+                    room));
+    return kUsage;
+  }
   Json json = Json::array();
   Table table({"test", ">min", ">median", ">max", "tokens/s"});
   for (const auto& [test, speed] : speeds) {
